@@ -1,0 +1,3 @@
+public import Foundation
+
+public final class LoopbackServer: Sendable {}

@@ -1,0 +1,6 @@
+import AsyncUpload
+import Testing
+
+@Test func twoKindsOfEvents() {
+    #expect(UploadEvent.response(nil) != .progress(1))
+}
