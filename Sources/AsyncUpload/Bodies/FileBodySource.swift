@@ -1,0 +1,88 @@
+import Foundation
+
+/// A body that is read from a regular file, piece by piece.
+///
+/// The file is opened once and recognised by its descriptor: what happens to its name afterwards does not matter.
+/// Its size and modification time must stay what they were, or the read fails: the bytes sent so far and those
+/// still to come would belong to different contents.
+final class FileBodySource: BodySource {
+    let url: URL
+    let length: Int64
+    private let descriptor: CInt
+    private let modified: FileTime
+
+    /// Opens the file.
+    ///
+    /// - Throws: ``UploadError`` when the file is missing, unreadable, not a regular file, or one whose size says
+    ///   nothing about its contents, as under `/proc`.
+    init(_ url: URL) throws {
+        guard url.isFileURL else { throw UploadError(.notARegularFile, detail: "\(url) is not a file URL") }
+        let path = url.path
+        // A FIFO without a writer would block the open itself.
+        let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        guard descriptor >= 0 else { throw UploadError.reading(path, errno: errno) }
+        do {
+            let status = try FileStatus(of: descriptor, path: path)
+            guard status.isRegularFile else { throw UploadError(.notARegularFile, detail: path) }
+            if status.size == 0, Self.hasBytes(descriptor) {
+                throw UploadError(.notARegularFile, detail: "\(path) does not tell its size")
+            }
+            self.url = url
+            self.descriptor = descriptor
+            length = status.size
+            modified = status.modified
+        } catch {
+            close(descriptor)
+            throw error
+        }
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    var contents: BodyContents { .file(url) }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws -> Int {
+        let wanted = Int(min(Int64(buffer.count), length - offset))
+        guard wanted > 0, let start = buffer.baseAddress else { return 0 }
+        var count = 0
+        while count < wanted {
+            let result = pread(descriptor, start + count, wanted - count, off_t(offset) + off_t(count))
+            if result < 0, errno == EINTR { continue }
+            guard result >= 0 else { throw UploadError.reading(url.path, errno: errno) }
+            guard result > 0 else { throw UploadError(.fileChanged, detail: url.path) }
+            count += result
+        }
+        try checkUnchanged()
+        return count
+    }
+
+    func checkUnchanged() throws {
+        let status = try FileStatus(of: descriptor, path: url.path)
+        guard status.size == length, status.modified == modified else {
+            throw UploadError(.fileChanged, detail: url.path)
+        }
+    }
+
+    private static func hasBytes(_ descriptor: CInt) -> Bool {
+        var byte: UInt8 = 0
+        return pread(descriptor, &byte, 1, 0) > 0
+    }
+}
+
+extension UploadError {
+    /// The error for a file that could not be opened or read.
+    static func reading(_ path: String, errno code: CInt) -> UploadError {
+        let kind: Code =
+            switch code {
+            case ENOENT, ENOTDIR: .fileNotFound
+            case EACCES, EPERM: .permissionDenied
+            case EISDIR, ENXIO, ELOOP: .notARegularFile
+            default: .bodyUnreadable
+            }
+        let reason = NSError(domain: NSPOSIXErrorDomain, code: Int(code))
+        let detail = kind == .bodyUnreadable ? "\(path): \(String(cString: strerror(code)))" : path
+        return UploadError(kind, detail: detail, underlying: reason)
+    }
+}

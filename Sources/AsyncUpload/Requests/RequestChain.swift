@@ -1,0 +1,110 @@
+import Foundation
+
+/// The requests of one upload, one after the other: the caller's own, then what redirects, a challenge and a
+/// refused expectation make of it.
+///
+/// Pure: a response goes in, and the next request is there or the response was the last one.
+struct RequestChain {
+    struct Rules {
+        var redirects: RedirectPolicy = .follow()
+        var credential: URLCredential?
+        var credentialFields: Set<String> = []
+    }
+
+    /// The request to send.
+    private(set) var request: URLRequest
+    /// Whether the body goes with it.
+    private(set) var carriesBody: Bool
+    private let rules: Rules
+    private let firstOrigin: Origin?
+    private var redirectCount = 0
+    private var hasAnsweredChallenge = false
+
+    init(_ request: URLRequest, carriesBody: Bool, rules: Rules) {
+        self.request = request
+        self.carriesBody = carriesBody
+        self.rules = rules
+        firstOrigin = Origin(request.url)
+    }
+
+    /// Takes in a final response.
+    ///
+    /// - Returns: whether `request` is now another one, to be sent with the body from its start.
+    /// - Throws: ``UploadError`` for a redirect that is not followed.
+    mutating func advance(after response: HTTPURLResponse) throws -> Bool {
+        switch response.statusCode {
+        case 301, 302, 303, 307, 308: try follow(response)
+        case 401: answerChallenge(response)
+        case 417: withdrawExpectation()
+        default: false
+        }
+    }
+
+    private mutating func follow(_ response: HTTPURLResponse) throws -> Bool {
+        guard let limit = rules.redirects.limit,
+            let location = response.value(forHTTPHeaderField: "Location"), !location.isEmpty
+        else { return false }
+        guard redirectCount < limit else { throw UploadError(.tooManyRedirects, detail: "\(limit) followed") }
+        let target = try Self.target(of: location, from: request.url)
+        redirectCount += 1
+        if Origin(target) != Origin(request.url) { dropSecrets() }
+        request.url = target
+        if turnsIntoGet(response.statusCode) { dropBody() }
+        return true
+    }
+
+    /// Resolves a `Location` (RFC 9110 §10.2.2) and refuses what an upload must not go to.
+    private static func target(of location: String, from source: URL?) throws -> URL {
+        guard let target = URL(string: location, relativeTo: source)?.absoluteURL, target.scheme != nil else {
+            throw UploadError(.redirectRefused, detail: "\(location.debugDescription) is not a URL")
+        }
+        guard let origin = Origin(target) else {
+            throw UploadError(.redirectRefused, detail: "\(location) is not an HTTP URL")
+        }
+        if let from = Origin(source), from.isSecure, !origin.isSecure {
+            throw UploadError(.redirectRefused, detail: "\(location) is not secure")
+        }
+        return target
+    }
+
+    private func turnsIntoGet(_ status: Int) -> Bool {
+        switch status {
+        case 301, 302: request.httpMethod == "POST"
+        case 303: request.httpMethod != "HEAD"
+        default: false
+        }
+    }
+
+    private mutating func dropBody() {
+        request.httpMethod = "GET"
+        carriesBody = false
+        for name in (request.allHTTPHeaderFields ?? [:]).keys {
+            let name = name.lowercased()
+            if name.hasPrefix("content-") || name == "expect" { request.setValue(nil, forHTTPHeaderField: name) }
+        }
+    }
+
+    private mutating func dropSecrets() {
+        for name in rules.credentialFields.union(["Host"]) { request.setValue(nil, forHTTPHeaderField: name) }
+    }
+
+    /// Answers a challenge once, and only the origin that the caller addressed.
+    private mutating func answerChallenge(_ response: HTTPURLResponse) -> Bool {
+        guard !hasAnsweredChallenge, Origin(request.url) == firstOrigin,
+            let user = rules.credential?.user, let password = rules.credential?.password,
+            let challenges = response.value(forHTTPHeaderField: "WWW-Authenticate"),
+            BasicAuthentication.isOffered(by: challenges)
+        else { return false }
+        hasAnsweredChallenge = true
+        let authorization = BasicAuthentication.authorization(user: user, password: password)
+        request.setValue(authorization, forHTTPHeaderField: "Authorization")
+        return true
+    }
+
+    /// RFC 9110 §15.5.18: repeat the request without the expectation.
+    private mutating func withdrawExpectation() -> Bool {
+        guard request.value(forHTTPHeaderField: "Expect") != nil else { return false }
+        request.setValue(nil, forHTTPHeaderField: "Expect")
+        return true
+    }
+}

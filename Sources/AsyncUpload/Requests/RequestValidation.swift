@@ -1,0 +1,55 @@
+import Foundation
+
+/// Refuses what could not be sent as meant, before anything is sent.
+enum RequestValidation {
+    /// - Parameter bodyLength: the length of the body; `nil` when there is none.
+    static func check(_ request: URLRequest, bodyLength: Int64?) throws {
+        guard Origin(request.url) != nil else {
+            throw invalid("\(request.url?.absoluteString ?? "no URL") is not an HTTP URL")
+        }
+        let method = request.httpMethod ?? "GET"
+        guard isToken(method) else { throw invalid("the method \(method.debugDescription)") }
+        if let bodyLength, bodyLength > 0, ["GET", "HEAD", "TRACE"].contains(method) {
+            throw invalid("\(method) does not carry a body; set the request's httpMethod")
+        }
+        for (name, value) in request.allHTTPHeaderFields ?? [:] {
+            try checkField(name, value)
+        }
+        try checkFraming(request, bodyLength: bodyLength)
+    }
+
+    /// CR, LF or NUL in a field would let its value become other fields (RFC 9110 §5.5).
+    private static func checkField(_ name: String, _ value: String) throws {
+        guard isToken(name) else { throw invalid("the header field name \(name.debugDescription)") }
+        guard !value.utf8.contains(where: { $0 == 0 || $0 == 10 || $0 == 13 }) else {
+            throw invalid("the value of the header field \(name) has a line break or a NUL in it")
+        }
+    }
+
+    /// The framing is the library's: one `Content-Length`, the body's (RFC 9112 §6).
+    private static func checkFraming(_ request: URLRequest, bodyLength: Int64?) throws {
+        if request.value(forHTTPHeaderField: "Transfer-Encoding") != nil {
+            throw invalid("Transfer-Encoding cannot be set; the body is sent with its length")
+        }
+        if let text = request.value(forHTTPHeaderField: "Content-Length"), Int64(text) != bodyLength ?? 0 {
+            throw invalid("the header field Content-Length says \(text), the body has \(bodyLength ?? 0) bytes")
+        }
+    }
+
+    /// RFC 9110 §5.6.2.
+    private static func isToken(_ text: String) -> Bool {
+        !text.isEmpty
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"):
+                    true
+                default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+                }
+            }
+    }
+
+    private static func invalid(_ detail: String) -> UploadError {
+        UploadError(.invalidRequest, detail: detail)
+    }
+}

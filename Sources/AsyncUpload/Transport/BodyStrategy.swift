@@ -1,0 +1,39 @@
+import Foundation
+
+/// How `URLSession` gets at the bytes of a body.
+enum BodyStrategy: Sendable, CaseIterable {
+    /// A streamed request that reads the body through a stream of our own. Made for FoundationNetworking, whose file
+    /// tasks are slow and whose data tasks copy; elsewhere `URLSession` does not support streams of other classes.
+    case streamed
+    /// `URLSession`'s own file and data tasks.
+    case native
+
+    static let platformDefault: BodyStrategy = Platform.usesFoundationNetworking ? .streamed : .native
+
+    func makeTask(for outgoing: OutgoingRequest, in session: URLSession) -> URLSessionTask {
+        var request = outgoing.request
+        request.httpBody = nil
+        guard let body = outgoing.body else { return session.dataTask(with: request) }
+        if Platform.usesFoundationNetworking { Self.suppressAddedFields(&request) }
+        switch (self, body.contents) {
+        case (.streamed, _):
+            request.setValue(String(body.length), forHTTPHeaderField: "Content-Length")
+            return session.uploadTask(withStreamedRequest: request)
+        case (.native, .data(let data)):
+            return session.uploadTask(with: request, from: data)
+        case (.native, .file(let url)):
+            return session.uploadTask(with: request, fromFile: url)
+        }
+    }
+
+    /// Keeps FoundationNetworking from adding what nobody asked for.
+    ///
+    /// A field whose value is a single space is dropped by libcurl: chunked coding, which it would announce beside
+    /// the length, the `Expect` that costs a second with servers that ignore it, and the type of a form.
+    private static func suppressAddedFields(_ request: inout URLRequest) {
+        request.setValue(" ", forHTTPHeaderField: "Transfer-Encoding")
+        for name in ["Expect", "Content-Type"] where request.value(forHTTPHeaderField: name) == nil {
+            request.setValue(" ", forHTTPHeaderField: name)
+        }
+    }
+}

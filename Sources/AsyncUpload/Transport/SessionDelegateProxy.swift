@@ -1,0 +1,108 @@
+import Foundation
+
+/// The object that a session has as its delegate: forwards each callback to the actor that runs on the same queue.
+final class SessionDelegateProxy: NSObject {
+    /// The readers of the tasks that send a stream. New streams are asked for on the session's own queue, where the
+    /// actor cannot be reached.
+    let readers = Locked<[Int: BodyReader]>([:])
+
+    /// Where the callbacks go. Set once, before the session exists.
+    private let delegate = Locked<SessionDelegate?>(nil)
+
+    /// Opens when the session has let go of everything, this object included.
+    let invalidated = Gate()
+
+    func setDelegate(_ delegate: SessionDelegate) {
+        self.delegate.withLock { $0 = delegate }
+    }
+
+    private func forward(_ body: @Sendable (isolated SessionDelegate) -> Void) {
+        guard let delegate = delegate.withLock({ $0 }) else { return }
+        delegate.assumeIsolated { body($0) }
+    }
+}
+
+extension SessionDelegateProxy: URLSessionDataDelegate {
+    func urlSession(
+        _ session: URLSession,
+        task: URLSessionTask,
+        didSendBodyData bytesSent: Int64,
+        totalBytesSent: Int64,
+        totalBytesExpectedToSend: Int64
+    ) {
+        let number = task.taskIdentifier
+        forward { $0.didSend(number, totalBytesSent: totalBytesSent) }
+    }
+
+    func urlSession(
+        _ session: URLSession,
+        task: URLSessionTask,
+        needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
+    ) {
+        let reader = readers.withLock { $0[task.taskIdentifier] }
+        completionHandler(reader?.makeStream())
+    }
+
+    func urlSession(
+        _ session: URLSession,
+        dataTask: URLSessionDataTask,
+        didReceive response: URLResponse,
+        completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
+    ) {
+        let number = dataTask.taskIdentifier
+        if let head = response as? HTTPURLResponse { forward { $0.didReceive(number, head: head) } }
+        completionHandler(.allow)
+    }
+
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+        let number = dataTask.taskIdentifier
+        forward { $0.didReceive(number, data: data) }
+    }
+
+    /// Refuses every redirect: on Linux the body would be lost, and which headers may go along is for the driver to say.
+    func urlSession(
+        _ session: URLSession,
+        task: URLSessionTask,
+        willPerformHTTPRedirection response: HTTPURLResponse,
+        newRequest request: URLRequest,
+        completionHandler: @escaping @Sendable (URLRequest?) -> Void
+    ) {
+        completionHandler(nil)
+    }
+
+    /// Declines every challenge to the user, so that the 401 itself is the response; server trust stays with the system.
+    func urlSession(
+        _ session: URLSession,
+        task: URLSessionTask,
+        didReceive challenge: URLAuthenticationChallenge,
+        completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    ) {
+        guard challenge.protectionSpace.isForUser else {
+            completionHandler(.performDefaultHandling, nil)
+            return
+        }
+        let number = task.taskIdentifier
+        forward { $0.didDeclineChallenge(number) }
+        completionHandler(.rejectProtectionSpace, nil)
+    }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+        let number = task.taskIdentifier
+        let lastHead = task.response as? HTTPURLResponse
+        forward { $0.didComplete(number, error: error, lastHead: lastHead) }
+    }
+
+    func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) {
+        invalidated.open()
+    }
+}
+
+extension URLProtectionSpace {
+    /// Whether it asks who the user is, and not whether the server is to be trusted.
+    fileprivate var isForUser: Bool {
+        [
+            NSURLAuthenticationMethodDefault, NSURLAuthenticationMethodHTTPBasic, NSURLAuthenticationMethodHTTPDigest,
+            NSURLAuthenticationMethodHTMLForm, NSURLAuthenticationMethodNTLM, NSURLAuthenticationMethodNegotiate,
+        ].contains(authenticationMethod)
+    }
+}

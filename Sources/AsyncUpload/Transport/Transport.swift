@@ -1,0 +1,48 @@
+import Foundation
+
+/// Sends one request and tells what comes of it. Redirects, challenges and statuses are not its business.
+///
+/// Nothing above this folder may know which transport is in use.
+protocol Transport: Sendable {
+    /// Starts an exchange.
+    ///
+    /// - Throws: `CancellationError` if the current task is cancelled already; nothing has been sent then.
+    func send(_ outgoing: OutgoingRequest) async throws -> Transfer
+
+    /// Lets go of every resource once the transfers that are under way have ended, and returns when that is done.
+    /// Nothing may be sent afterwards.
+    func shutDown() async
+}
+
+/// What a transport sends.
+struct OutgoingRequest: Sendable {
+    /// Method, URL and header fields. `Content-Length`, `Transfer-Encoding` and any body in it are the transport's.
+    var request: URLRequest
+    /// `nil` for a request without a body.
+    var body: (any BodySource)?
+    /// How many bytes of response body are taken in.
+    var responseBodyLimit: Int
+}
+
+/// An exchange that is under way.
+struct Transfer: Sendable {
+    /// What happens, in order: byte counts and interim heads, then one final head, then data, then the end. The end
+    /// without an error means that the response is complete.
+    ///
+    /// Fails with ``UploadError``. Ending the iteration early stops the exchange.
+    let events: AsyncThrowingStream<TransferEvent, any Error>
+
+    /// Opens when the library underneath has let go of the exchange, however it ended.
+    let ended: Gate
+}
+
+enum TransferEvent: Sendable {
+    /// So many bytes of the body have been handed over.
+    case sent(Int64)
+    /// A 1xx response.
+    case interim(HTTPURLResponse)
+    /// The final response, without its body.
+    case head(HTTPURLResponse)
+    /// The next piece of the response's body.
+    case data(Data)
+}

@@ -1,0 +1,51 @@
+import Foundation
+
+/// Puts what `URLSession` reports into the terms of ``UploadError``.
+enum URLErrorTranslation {
+    /// - Parameter isSecure: whether the request went to an https URL.
+    static func uploadError(from error: any Error, isSecure: Bool) -> UploadError {
+        let reason = words(of: error)
+        let code = (error as? URLError).map { kind(of: $0.code, reason: reason, isSecure: isSecure) }
+        return UploadError(code ?? .transferFailed, detail: reason, underlying: error)
+    }
+
+    /// The words of libcurl, where there are any, are more to the point than those of the error around them.
+    private static func words(of error: any Error) -> String {
+        let inner = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError
+        return (inner ?? error as NSError).localizedDescription
+    }
+
+    private static func kind(of code: URLError.Code, reason: String, isSecure: Bool) -> UploadError.Code {
+        switch code {
+        case .cannotFindHost, .dnsLookupFailed: .hostNotFound
+        case .cannotConnectToHost, .notConnectedToInternet, .dataNotAllowed, .internationalRoamingOff: .cannotConnect
+        case .timedOut: .timedOut
+        case .networkConnectionLost: .connectionLost
+        case .secureConnectionFailed, .serverCertificateHasBadDate, .serverCertificateUntrusted,
+            .serverCertificateHasUnknownRoot, .serverCertificateNotYetValid, .clientCertificateRejected,
+            .clientCertificateRequired, .appTransportSecurityRequiresSecureConnection:
+            .secureConnectionFailed
+        case .cannotParseResponse, .cannotDecodeRawData, .cannotDecodeContentData: .responseUnreadable
+        // Only HTTP URLs get this far: it is the answer that is not HTTP.
+        case .unsupportedURL: .responseUnreadable
+        // FoundationNetworking says this of a connection that was closed without an answer.
+        case .badServerResponse: Platform.usesFoundationNetworking ? .connectionLost : .responseUnreadable
+        case .fileDoesNotExist: .fileNotFound
+        case .noPermissionsToReadFile: .permissionDenied
+        case .fileIsDirectory: .notARegularFile
+        case .unknown: kindFromWords(reason.lowercased(), isSecure: isSecure)
+        default: .transferFailed
+        }
+    }
+
+    /// FoundationNetworking has one code for most failures of libcurl; only the words tell them apart.
+    private static func kindFromWords(_ reason: String, isSecure: Bool) -> UploadError.Code {
+        func mentions(_ words: String...) -> Bool { words.contains { reason.contains($0) } }
+        if mentions("transfer closed", "broken pipe", "connection reset", "send failure", "recv failure") {
+            return .connectionLost
+        }
+        if isSecure, mentions("ssl", "tls", "certificate") { return .secureConnectionFailed }
+        if mentions("header", "content-length", "response", "chunk", "encoding") { return .responseUnreadable }
+        return .transferFailed
+    }
+}

@@ -1,0 +1,41 @@
+/// How far an upload has come: a snapshot.
+public struct UploadProgress: Sendable, Equatable {
+    /// The part of the body that has been handed over to the network, in `0...1`.
+    ///
+    /// It never decreases, is 1 once the whole body has been handed over, and stays where it is while a body that
+    /// must be sent again (after a redirect, a challenge) catches up. While ``totalBytes`` is `nil` it is 0 until
+    /// the end.
+    public var fraction: Double
+
+    /// How many bytes of the body the current request has handed over; starts again at 0 with each request.
+    public var bytesSent: Int64
+
+    /// The length of the body in bytes; `nil` when it is not known beforehand.
+    public var totalBytes: Int64?
+
+    /// The recent rate of the current request, averaged over about a second; 0 at first.
+    public var bytesPerSecond: Double
+
+    /// How long the rest takes at that rate; `nil` when that cannot be said.
+    public var estimatedTimeRemaining: Duration?
+
+    /// Which request this is about, from 1: a redirect or a challenge makes a new one, with the body from its start.
+    public var attempt: Int
+
+    /// Makes a snapshot; of use in previews and tests.
+    public init(
+        fraction: Double = 0,
+        bytesSent: Int64 = 0,
+        totalBytes: Int64? = nil,
+        bytesPerSecond: Double = 0,
+        estimatedTimeRemaining: Duration? = nil,
+        attempt: Int = 1
+    ) {
+        self.fraction = fraction
+        self.bytesSent = bytesSent
+        self.totalBytes = totalBytes
+        self.bytesPerSecond = bytesPerSecond
+        self.estimatedTimeRemaining = estimatedTimeRemaining
+        self.attempt = attempt
+    }
+}

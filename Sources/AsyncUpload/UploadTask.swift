@@ -1,0 +1,62 @@
+/// A handle on an upload that is under way.
+///
+/// The upload runs whether anybody reads or not, and goes on if the handle is dropped; ``cancel()`` stops it. All
+/// members may be used from any thread and at any time, after the end too.
+public final class UploadTask: Sendable {
+    private let broadcast: UploadBroadcast
+    private let work: Task<Void, Never>
+
+    init(broadcast: UploadBroadcast, work: Task<Void, Never>) {
+        self.broadcast = broadcast
+        self.work = work
+    }
+
+    /// The upload's events, in a stream of its own at every call.
+    ///
+    /// The newest fraction comes at once; after the end, so does the end. Leaving the loop leaves the upload alone.
+    /// In a cancelled task the loop throws `CancellationError`. A slow reader misses fractions but never the end.
+    public var events: AsyncThrowingStream<UploadEvent, any Error> {
+        broadcast.makeEvents()
+    }
+
+    /// Snapshots of the upload's progress, in a stream of its own at every call.
+    ///
+    /// The newest snapshot comes at once; the stream ends with the upload, whichever way. A slow reader gets the newest
+    /// snapshot only.
+    public var progress: AsyncStream<UploadProgress> {
+        broadcast.makeProgressUpdates()
+    }
+
+    /// The newest snapshot.
+    public var currentProgress: UploadProgress {
+        broadcast.progress
+    }
+
+    /// The accepted response, as soon as it is there.
+    ///
+    /// Awaiting it in a task that is cancelled cancels the upload.
+    ///
+    /// - Throws: ``UploadError``, or `CancellationError` when the upload was cancelled.
+    public var response: UploadResponse {
+        get async throws {
+            try await withTaskCancellationHandler {
+                try await broadcast.response()
+            } onCancel: {
+                cancel()
+            }
+        }
+    }
+
+    /// Stops the upload: every reader gets `CancellationError` at once, and the connection is given up right after.
+    ///
+    /// Has no effect after the end.
+    public func cancel() {
+        broadcast.end(.failure(CancellationError()))
+        work.cancel()
+    }
+
+    /// Returns once nothing of the upload is left: its connection has been given up and its file closed.
+    func waitUntilReleased() async {
+        await work.value
+    }
+}
