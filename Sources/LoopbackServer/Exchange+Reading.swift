@@ -1,0 +1,110 @@
+import Foundation
+
+extension Exchange {
+    /// Reads the body to its end.
+    ///
+    /// - Parameters:
+    ///   - keeping: Whether to collect what is read in the request's `body`.
+    ///   - digesting: Whether to compute the request's `digest`; all reads of the body have to ask for it.
+    ///   - bytesPerSecond: The rate to read at, in small pieces. Once the peer has shut down its side the rest, which
+    ///     has arrived already, is read without delay.
+    ///   - each: Gets the decoded bytes as they come; they are valid during the call only.
+    /// - Throws: ``LoopbackError/peerClosed`` when the peer goes away before the end.
+    public func readBody(
+        keeping: Bool = false,
+        digesting: Bool = false,
+        bytesPerSecond: Int? = nil,
+        _ each: ((UnsafeRawBufferPointer) throws -> Void)? = nil
+    ) throws {
+        // A body of more than Int.max bytes takes more than one round.
+        repeat {
+            _ = try readBody(
+                upTo: .max,
+                keeping: keeping,
+                digesting: digesting,
+                bytesPerSecond: bytesPerSecond,
+                each
+            )
+        } while !decoder.isComplete
+    }
+
+    /// Reads `count` further bytes of the body, or fewer if it ends before, with the options of
+    /// ``readBody(keeping:digesting:bytesPerSecond:_:)``.
+    ///
+    /// - Returns: How many bytes were read, 0 at the end.
+    public func readBody(
+        upTo count: Int,
+        keeping: Bool = false,
+        digesting: Bool = false,
+        bytesPerSecond: Int? = nil,
+        _ each: ((UnsafeRawBufferPointer) throws -> Void)? = nil
+    ) throws -> Int {
+        try continueIfExpected()
+        if keeping, kept == nil { kept = Data() }
+        if digesting { wantsDigest = true }
+        defer { publish() }
+        var pace = bytesPerSecond.map(Pace.init)
+        var total = 0
+        while total < count {
+            let piece = try nextPiece(atMost: min(count - total, pace?.pieceSize ?? .max))
+            guard !piece.isEmpty else { break }
+            total += piece.count
+            if keeping { kept?.append(contentsOf: piece) }
+            if digesting {
+                digest.update(piece)
+                digestedByteCount += Int64(piece.count)
+            }
+            try each?(piece)
+            if unpublishedByteCount >= 64 << 10 || pace != nil {
+                guard publish() else { throw LoopbackError.stopped }
+            }
+            if let due = pace?.due(after: total), try connection.block(for: .hangUp, until: due) { pace = nil }
+        }
+        return total
+    }
+
+    private func continueIfExpected() throws {
+        guard !hasContinued, !ignoresExpect, !hasAnswered, !head.isVersion10, !decoder.isComplete,
+            head.has("Expect", listing: "100-continue")
+        else { return }
+        try interim(100)
+    }
+
+    /// The next decoded bytes, valid until the next call; none at the end of the body.
+    private func nextPiece(atMost limit: Int) throws -> UnsafeRawBufferPointer {
+        while true {
+            let input = connection.available
+            let (framing, body) = try decoder.take(from: input, atMost: limit)
+            if framing + body > 0 {
+                connection.consume(framing + body)
+                rawBodyByteCount += Int64(framing + body)
+                bodyByteCount += Int64(body)
+                unpublishedByteCount += framing + body
+            }
+            if body > 0 { return UnsafeRawBufferPointer(rebasing: input[framing..<(framing + body)]) }
+            if decoder.isComplete { return UnsafeRawBufferPointer(start: nil, count: 0) }
+            let count = try connection.fill(limit: min(decoder.readLimit, limit)) {
+                if unpublishedByteCount > 0 { publish() }
+            }
+            guard count > 0 else { throw LoopbackError.peerClosed }
+        }
+    }
+}
+
+/// Spreads reading over time.
+private struct Pace {
+    private let start = ContinuousClock.now
+    private let rate: Int
+    let pieceSize: Int
+
+    init(bytesPerSecond: Int) {
+        rate = max(1, bytesPerSecond)
+        pieceSize = min(64 << 10, max(1, rate / 50))
+    }
+
+    /// When `count` bytes should have been read, nil if that is past.
+    func due(after count: Int) -> ContinuousClock.Instant? {
+        let due = start.advanced(by: .seconds(Double(count) / Double(rate)))
+        return due > .now ? due : nil
+    }
+}
