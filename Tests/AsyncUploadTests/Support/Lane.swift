@@ -1,0 +1,57 @@
+import Foundation
+import LoopbackServer
+import Testing
+
+@testable import AsyncUpload
+
+/// A server, a folder and the ways to send: what a test over the wire starts from.
+struct Lane {
+    let server: LoopbackServer
+    let scratch: ScratchFolder
+    let uploader: Uploader
+
+    init(
+        _ strategy: BodyStrategy = .platformDefault,
+        receiveBufferSize: Int? = nil,
+        _ configure: (inout Uploader.Configuration) -> Void = { _ in }
+    ) throws {
+        server = try LoopbackServer(receiveBufferSize: receiveBufferSize)
+        scratch = try ScratchFolder()
+        uploader = Uploader(strategy: strategy, configure)
+    }
+
+    func request(_ path: String, method: String = "PUT") -> URLRequest {
+        var request = URLRequest(url: server.url(path))
+        request.httpMethod = method
+        return request
+    }
+
+    /// Sends `data` as a body of the given kind and watches.
+    func upload(
+        _ data: Data,
+        as kind: BodyKind,
+        to path: String,
+        method: String = "PUT",
+        sourceLocation: SourceLocation = #_sourceLocation,
+        onEvent: (UploadEvent) async throws -> Void = { _ in }
+    ) async throws -> Observation {
+        let events = uploader.upload(for: request(path, method: method), from: try kind.body(data, in: scratch))
+        return await Observation(events, sourceLocation: sourceLocation, onEvent: onEvent)
+    }
+}
+
+extension Uploader {
+    convenience init(strategy: BodyStrategy, _ configure: (inout Configuration) -> Void = { _ in }) {
+        var configuration = Configuration()
+        configure(&configuration)
+        let transport = URLSessionTransport(
+            connectionLimit: configuration.maximumUploadsInFlight,
+            timeout: configuration.timeoutIntervalForRequest,
+            strategy: strategy
+        )
+        self.init(configuration: configuration, transport: transport)
+    }
+}
+
+/// Tests that use the network, one after the other, so that what one measures is not what another does.
+@Suite(.serialized, .timeLimit(.minutes(2))) struct OverTheWire {}

@@ -1,6 +1,0 @@
-import AsyncUpload
-import Testing
-
-@Test func twoKindsOfEvents() {
-    #expect(UploadEvent.response(nil) != .progress(1))
-}
