@@ -140,6 +140,12 @@ public final class Uploader: Sendable {
         await transport.shutDown()
     }
 
+    /// How many uploads have their turn or wait for it.
+    var inFlight: Int {
+        let counts = queue.counts
+        return counts.admitted + counts.waiting
+    }
+
     private func start(_ request: URLRequest, _ body: UploadBody) -> (task: UploadTask, broadcast: UploadBroadcast) {
         let broadcast = UploadBroadcast()
         guard let number = ongoing.begin() else {

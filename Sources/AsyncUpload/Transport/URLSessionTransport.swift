@@ -5,7 +5,8 @@ import Foundation
 /// The session lives until the last transfer has ended after the last reference to the transport has gone, or until
 /// ``shutDown()``: it holds its delegate until then, and a task on an invalidated session ends the process on Linux.
 final class URLSessionTransport: Transport {
-    private let session: URLSession
+    /// `nil` once it is invalidated; on Linux its connections stay open for as long as it exists.
+    private let session: Locked<URLSession?>
     private let delegate: SessionDelegate
     private let proxy: SessionDelegateProxy
 
@@ -23,23 +24,27 @@ final class URLSessionTransport: Transport {
         configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
         configuration.urlCache = nil
         configuration.urlCredentialStorage = nil
-        session = URLSession(
-            configuration: configuration,
-            delegate: proxy,
-            delegateQueue: executor.makeOperationQueue()
+        session = Locked(
+            URLSession(configuration: configuration, delegate: proxy, delegateQueue: executor.makeOperationQueue())
         )
     }
 
     deinit {
-        session.finishTasksAndInvalidate()
+        invalidate()
     }
 
     func send(_ outgoing: OutgoingRequest) async throws -> Transfer {
-        try await delegate.start(outgoing, in: session)
+        guard let session = session.withLock({ $0 }) else { throw UploadError(.shutDown) }
+        return try await delegate.start(outgoing, in: session)
     }
 
     func shutDown() async {
-        session.finishTasksAndInvalidate()
+        invalidate()
         await proxy.invalidated.wait()
+    }
+
+    private func invalidate() {
+        let session = session.withLock { $0.take() }
+        session?.finishTasksAndInvalidate()
     }
 }

@@ -1,0 +1,234 @@
+import Foundation
+import LoopbackServer
+import Testing
+
+@testable import AsyncUpload
+
+extension OverTheWire {
+    /// Cancelling and shutting down: promises 5 and 11, cases C09 to C11, C17.
+    @Suite struct Cancellation {
+        @Test("C10: in a task that is cancelled already nothing is sent", arguments: BodyKind.allCases)
+        func cancelledBefore(kind: BodyKind) async throws {
+            let lane = try Lane()
+            lane.server.route(nil, "/*", LoopbackServer.sink)
+            let work = Task {
+                await waitUntilCancelled()
+                #expect(Task.isCancelled)
+                let seen = try await lane.upload(bytes(10), as: kind, to: "/x")
+                #expect(seen.isCancelled)
+                await #expect(throws: CancellationError.self) {
+                    try await lane.uploader.response(for: lane.request("/x"), from: bytes(10))
+                }
+            }
+            work.cancel()
+            try await work.value
+            await lane.uploader.shutDown()
+            #expect(lane.server.connectionCount == 0)
+        }
+
+        @Test("C10: cancelled in the same tick, before there is a connection")
+        func cancelledAtOnce() async throws {
+            let lane = try Lane()
+            lane.server.route(nil, "/*", LoopbackServer.neverAnswer)
+            for _ in 0..<50 {
+                let task = lane.uploader.task(for: lane.request("/x"), from: bytes(10))
+                task.cancel()
+                await #expect(throws: CancellationError.self) { try await task.response }
+            }
+            await lane.uploader.shutDown()
+            try await lane.server.wait { $0.openConnectionCount == 0 }
+        }
+
+        @Test("C11: leaving the loop stops the upload", arguments: BodyStrategy.allCases, BodyKind.allCases)
+        func leavingTheLoop(strategy: BodyStrategy, kind: BodyKind) async throws {
+            let lane = try Lane(strategy)
+            lane.server.route(nil, "/*", LoopbackServer.accept(bytesPerSecond: 1_000_000))
+            let body = try kind.body(bytes(50_000_000), in: lane.scratch)
+            for try await event in lane.uploader.upload(for: lane.request("/x"), from: body) {
+                guard case .progress(let fraction) = event, fraction == 0 else { break }
+            }
+            let state = try await lane.server.wait { $0.requests.first?.ended == true && $0.openConnectionCount == 0 }
+            #expect(state.requests.first?.isComplete == false)
+        }
+
+        @Test("C11: dropping the stream unread stops the upload", arguments: BodyKind.allCases)
+        func droppingTheStream(kind: BodyKind) async throws {
+            let lane = try Lane()
+            let valve = Valve()
+            lane.server.route(nil, "/*", valve.handler)
+            var events: AsyncThrowingStream<UploadEvent, any Error>? = lane.uploader.upload(
+                for: lane.request("/x"),
+                from: try kind.body(bytes(50_000_000), in: lane.scratch)
+            )
+            try await lane.server.wait { $0.requests.count == 1 }
+            _ = events.take()
+            try await valve.checkUploadWasAbandoned(lane)
+        }
+
+        @Test(
+            "Cancelling the surrounding task stops the upload; the loop throws",
+            arguments: BodyStrategy.allCases,
+            BodyKind.allCases
+        )
+        func cancellingTheTask(strategy: BodyStrategy, kind: BodyKind) async throws {
+            let lane = try Lane(strategy)
+            let valve = Valve()
+            lane.server.route(nil, "/*", valve.handler)
+            let work = Task { try await lane.upload(bytes(50_000_000), as: kind, to: "/x") }
+            try await lane.server.wait { $0.requests.count == 1 }
+            work.cancel()
+            #expect(try await work.value.isCancelled)
+            try await valve.checkUploadWasAbandoned(lane)
+            try await lane.uploader.checkIsIdle()
+        }
+
+        @Test("Cancelling a handle ends all its readers")
+        func cancellingTheHandle() async throws {
+            let lane = try Lane()
+            lane.server.route(nil, "/*", LoopbackServer.neverAnswer)
+            let task = lane.uploader.task(for: lane.request("/x"), from: bytes(1000))
+            async let first = Observation(task.events)
+            async let second = Observation(task.events)
+            try await lane.server.wait { $0.requests.first?.isComplete == true }
+            task.cancel()
+            #expect(await first.isCancelled)
+            #expect(await second.isCancelled)
+            #expect(await Observation(task.events).isCancelled)
+            try await lane.server.wait { $0.openConnectionCount == 0 }
+        }
+
+        @Test("Leaving the events of a handle leaves the upload alone")
+        func leavingAHandle() async throws {
+            let lane = try Lane()
+            let go = Gate()
+            lane.server.route(nil, "/*", LoopbackServer.accept(body: "done"))
+            let task = lane.uploader.task(for: lane.request("/x"), from: bytes(1000))
+            for try await _ in task.events { break }
+            let reader = Task {
+                await waitUntilCancelled()
+                let seen = await Observation(task.events)
+                go.open()
+                return seen
+            }
+            reader.cancel()
+            #expect(await reader.value.isCancelled)
+            await go.wait()
+            #expect(try await task.response.text() == "done")
+        }
+
+        @Test("C09: cancelling while connections fail", arguments: 0..<20)
+        func cancellingAmidFailures(round: Int) async throws {
+            let lane = try Lane { $0.maximumUploadsInFlight = 16 }
+            let closed = lane.server.url("/x")
+            lane.server.stop()
+            let failures = await withTaskGroup(of: (any Error)?.self) { group in
+                for _ in 0..<100 {
+                    group.addTask {
+                        var request = URLRequest(url: closed)
+                        request.httpMethod = "PUT"
+                        do {
+                            _ = try await lane.uploader.response(for: request, from: bytes(10))
+                            return nil
+                        } catch { return error }
+                    }
+                }
+                // Some have failed, some are about to, some wait.
+                _ = await group.next()
+                group.cancelAll()
+                var failures: [any Error] = []
+                for await error in group { if let error { failures.append(error) } }
+                return failures
+            }
+            #expect(failures.count == 99)
+            #expect(failures.allSatisfy { $0 is CancellationError || ($0 as? UploadError)?.code == .cannotConnect })
+            try await lane.uploader.checkIsIdle()
+        }
+
+        @Test("C17: an uploader that is shut down refuses new work")
+        func shutDown() async throws {
+            let lane = try Lane()
+            lane.server.route(nil, "/*", LoopbackServer.sink)
+            _ = try await lane.uploader.response(for: lane.request("/x"), from: bytes(10))
+            await lane.uploader.shutDown()
+            try await lane.server.wait { $0.openConnectionCount == 0 }
+            #expect(try await lane.upload(bytes(10), as: .data, to: "/x").code == .shutDown)
+            await lane.uploader.shutDown(.cancelling)
+            #expect(lane.server.requests.count == 1)
+        }
+
+        @Test("Shutting down lets running and waiting uploads finish")
+        func shutDownFinishing() async throws {
+            let lane = try Lane { $0.maximumUploadsInFlight = 2 }
+            lane.server.route(nil, "/*", LoopbackServer.accept(bytesPerSecond: 10_000_000))
+            let tasks = (0..<6).map { _ in lane.uploader.task(for: lane.request("/x"), from: bytes(1_000_000)) }
+            await lane.uploader.shutDown()
+            for task in tasks { #expect(try await task.response.statusCode == 200) }
+            #expect(lane.server.requests.count == 6)
+        }
+
+        @Test("Shutting down can cancel them")
+        func shutDownCancelling() async throws {
+            let lane = try Lane { $0.maximumUploadsInFlight = 2 }
+            lane.server.route(nil, "/*", LoopbackServer.neverAnswer)
+            let tasks = (0..<6).map { _ in lane.uploader.task(for: lane.request("/x"), from: bytes(1000)) }
+            try await lane.server.wait { $0.requests.count == 2 }
+            await lane.uploader.shutDown(.cancelling)
+            for task in tasks {
+                await #expect(throws: CancellationError.self) { try await task.response }
+            }
+            try await lane.server.wait { $0.openConnectionCount == 0 }
+            #expect(lane.server.requests.count == 2)
+        }
+
+        @Test("Dropping the uploader does not disturb its uploads")
+        func droppingTheUploader() async throws {
+            let server = try LoopbackServer()
+            server.route(nil, "/*", LoopbackServer.accept(bytesPerSecond: 10_000_000))
+            var request = URLRequest(url: server.url("/x"))
+            request.httpMethod = "PUT"
+            let tasks = (0..<20).map { _ in Uploader().task(for: request, from: bytes(500_000)) }
+            for task in tasks { #expect(try await task.response.statusCode == 200) }
+            try await server.wait { $0.openConnectionCount == 0 }
+        }
+    }
+}
+
+/// Returns once the current task is cancelled.
+private func waitUntilCancelled() async {
+    let (stream, continuation) = AsyncStream<Never>.makeStream()
+    await withTaskCancellationHandler {
+        for await _ in stream {}
+    } onCancel: {
+        continuation.finish()
+    }
+}
+
+/// A server that stops reading in the middle of a body until it is told to go on.
+private struct Valve {
+    private let opened = DispatchSemaphore(value: 0)
+
+    var handler: LoopbackServer.Handler {
+        { [opened] exchange in
+            _ = try exchange.readBody(upTo: 1)
+            opened.wait()
+            try exchange.readBody()
+            try exchange.respond(200)
+        }
+    }
+
+    /// Lets the server read on: what is still in the sockets' buffers, and then the end of the connection.
+    func checkUploadWasAbandoned(_ lane: Lane, sourceLocation: SourceLocation = #_sourceLocation) async throws {
+        try await lane.uploader.checkIsIdle(sourceLocation: sourceLocation)
+        opened.signal()
+        let state = try await lane.server.wait { $0.openConnectionCount == 0 }
+        #expect(state.requests.count == 1, sourceLocation: sourceLocation)
+        #expect(state.requests.first?.isComplete == false, sourceLocation: sourceLocation)
+    }
+}
+
+extension Uploader {
+    /// Checks that no upload holds a place any more.
+    func checkIsIdle(sourceLocation: SourceLocation = #_sourceLocation) async throws {
+        try await eventually("uploads are left", sourceLocation: sourceLocation) { inFlight == 0 }
+    }
+}
