@@ -66,7 +66,7 @@ final class Connection {
         while true {
             let bytes = available
             if let first = bytes.first, !isTokenByte(first) { throw Rejection("no request line") }
-            while let feed = bytes[scanned...].firstIndex(of: UInt8(ascii: "\n")) {
+            while let feed = lineFeed(in: bytes, from: scanned) {
                 guard feed > lineStart, bytes[feed - 1] == UInt8(ascii: "\r") else { throw Rejection("bare line feed") }
                 scanned = feed + 1
                 if feed - 1 == lineStart {
@@ -187,25 +187,25 @@ final class Connection {
         return drained
     }
 
-    func closeGracefully() {
-        guard isOpen else { return }
-        socket.shutDownWriting()
-        dispose()
-    }
-
     func reset() {
         guard isOpen else { return }
         socket.resetWhenClosed()
         dispose()
     }
 
-    /// The record comes first: who sees the connection end finds it recorded.
-    private func dispose() {
+    /// Closes at once. The record comes first: who sees the connection end finds it recorded.
+    func dispose() {
         guard isOpen else { return }
         isOpen = false
         state.connectionClosed()
         socket.dispose()
     }
+}
+
+/// With memchr, since a search in Swift is slow in a debug build.
+private func lineFeed(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int? {
+    guard let base = bytes.baseAddress, start < bytes.count else { return nil }
+    return memchr(base + start, 0x0a, bytes.count - start).map { UnsafeRawPointer($0) - base }
 }
 
 private let notFound: LoopbackServer.Handler = { exchange in

@@ -39,7 +39,7 @@ public final class Exchange {
 
     /// The request as received so far.
     public var request: ReceivedRequest {
-        publish()
+        publish(sharingBody: true)
         return connection.state.request(index)
     }
 
@@ -71,7 +71,7 @@ public final class Exchange {
         if draining {
             connection.closeDraining()
         } else {
-            connection.closeGracefully()
+            connection.dispose()
         }
     }
 
@@ -112,14 +112,17 @@ public final class Exchange {
     }
 
     /// Brings the server's record up to date. False when the server is stopped.
+    ///
+    /// While the body grows the record does not share it: each piece would copy all that came before.
     @discardableResult
-    func publish() -> Bool {
+    func publish(sharingBody: Bool = false) -> Bool {
         unpublishedByteCount = 0
+        let sharesBody = sharingBody || decoder.isComplete || hasAnswered || hasEnded
         return connection.state.update(index) { request in
             request.bodyByteCount = bodyByteCount
             request.rawBodyByteCount = rawBodyByteCount
             request.isComplete = decoder.isComplete
-            request.body = kept
+            if sharesBody { request.body = kept }
             if decoder.isComplete, digestedByteCount == bodyByteCount, wantsDigest { request.digest = digest.value }
             request.status = status
             request.ended = hasEnded

@@ -25,7 +25,7 @@ public struct ReceivedRequest: Sendable {
     /// rejects them as one, or when the connection ends with them. They are answered with 400, not recorded as a
     /// request.
     public internal(set) var excess: Int64 = 0
-    /// The body received so far, if the handler asked to keep it.
+    /// The body, if the handler asked to keep it: set when it is complete, the request is answered or the exchange over.
     public internal(set) var body: Data?
     /// The ``BodyDigest`` of the body when it is complete and the handler asked for it throughout.
     public internal(set) var digest: UInt64?
