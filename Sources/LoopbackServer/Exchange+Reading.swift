@@ -39,6 +39,8 @@ extension Exchange {
         bytesPerSecond: Int? = nil,
         _ each: ((UnsafeRawBufferPointer) throws -> Void)? = nil
     ) throws -> Int {
+        // A loop over small reads has to end, too, though the peer sends so fast that none of them waits.
+        guard !connection.state.isStopped else { throw LoopbackError.stopped }
         try continueIfExpected()
         if keeping, kept == nil { kept = Data() }
         if digesting { wantsDigest = true }

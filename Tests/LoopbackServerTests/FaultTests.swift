@@ -60,7 +60,7 @@ extension LoopbackServerTests {
         }
 
         @Test func readsTheRestAtOnceWhenThePeerHasLeft() async throws {
-            // At this rate it would take days.
+            // At this rate it would take hours.
             server.route("PUT", "/a", LoopbackServer.accept(bytesPerSecond: 1))
             try client.write(
                 "PUT /a HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n\(String(repeating: "x", count: 10_000))"

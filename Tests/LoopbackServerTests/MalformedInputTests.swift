@@ -78,7 +78,7 @@ extension LoopbackServerTests {
             "Content-Length: 9223372036854775807\r\n\r\nabc",
             "Transfer-Encoding: chunked\r\n\r\n7fffffffffffffff\r\nabc",
         ])
-        func surviveHugeSizes(_ rest: String) async throws {
+        func survivesHugeSizes(_ rest: String) async throws {
             try client.write("PUT /a HTTP/1.1\r\n\(rest)")
             try await server.wait { $0.requests.first?.bodyByteCount == 3 }
             client.disconnect()
