@@ -46,6 +46,8 @@ enum URLErrorTranslation {
         }
         if isSecure, mentions("ssl", "tls", "certificate") { return .secureConnectionFailed }
         if mentions("header", "content-length", "response", "chunk", "encoding") { return .responseUnreadable }
+        // What libcurl says when a line of the head is longer than it is ready to take in.
+        if mentions("out of memory") { return .responseUnreadable }
         return .transferFailed
     }
 }
