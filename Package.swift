@@ -12,6 +12,7 @@ let package = Package(
         .target(name: "AsyncUpload"),
         .target(name: "LoopbackServer"),
         .executableTarget(name: "upload", dependencies: ["AsyncUpload", "LoopbackServer"]),
+        .executableTarget(name: "Benchmarks", dependencies: ["AsyncUpload", "LoopbackServer"], path: "Benchmarks"),
         .testTarget(name: "AsyncUploadTests", dependencies: ["AsyncUpload", "LoopbackServer"]),
         .testTarget(name: "LoopbackServerTests", dependencies: ["LoopbackServer"]),
     ],

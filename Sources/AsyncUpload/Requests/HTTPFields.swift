@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 
 /// Header fields of a response (RFC 9110 §5): names are compared without regard to case.
 public struct HTTPFields: Sendable, Hashable {
@@ -13,7 +13,7 @@ public struct HTTPFields: Sendable, Hashable {
     public init() {}
 
     /// The fields of a response. Repeated fields have been joined with commas by `URLSession`.
-    public init(_ response: HTTPURLResponse) {
+    init(_ response: HTTPURLResponse) {
         for (name, value) in response.allHeaderFields {
             guard let name = name as? String, let value = value as? String else { continue }
             self[name] = value

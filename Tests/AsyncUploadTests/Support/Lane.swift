@@ -21,9 +21,7 @@ struct Lane {
     }
 
     func request(_ path: String, method: String = "PUT") -> URLRequest {
-        var request = URLRequest(url: server.url(path))
-        request.httpMethod = method
-        return request
+        URLRequest(url: server.url(path), method: method)
     }
 
     /// Sends `data` as a body of the given kind and watches.
@@ -37,6 +35,13 @@ struct Lane {
     ) async throws -> Observation {
         let events = uploader.upload(for: request(path, method: method), from: try kind.body(data, in: scratch))
         return await Observation(events, sourceLocation: sourceLocation, onEvent: onEvent)
+    }
+}
+
+extension URLRequest {
+    init(url: URL, method: String) {
+        self.init(url: url)
+        httpMethod = method
     }
 }
 

@@ -124,8 +124,7 @@ extension OverTheWire {
             let failures = await withTaskGroup(of: (any Error)?.self) { group in
                 for _ in 0..<100 {
                     group.addTask {
-                        var request = URLRequest(url: closed)
-                        request.httpMethod = "PUT"
+                        let request = URLRequest(url: closed, method: "PUT")
                         do {
                             _ = try await lane.uploader.response(for: request, from: bytes(10))
                             return nil
@@ -184,8 +183,7 @@ extension OverTheWire {
         func droppingTheUploader() async throws {
             let server = try LoopbackServer()
             server.route(nil, "/*", LoopbackServer.accept(bytesPerSecond: 10_000_000))
-            var request = URLRequest(url: server.url("/x"))
-            request.httpMethod = "PUT"
+            let request = URLRequest(url: server.url("/x"), method: "PUT")
             let tasks = (0..<20).map { _ in Uploader().task(for: request, from: bytes(500_000)) }
             for task in tasks { #expect(try await task.response.statusCode == 200) }
             try await server.wait { $0.openConnectionCount == 0 }

@@ -172,8 +172,7 @@ extension OverTheWire {
             lane.server.stop()
             let refused = await Observation(lane.uploader.upload(for: lane.request("/x"), from: body))
             #expect(refused.code == .cannotConnect)
-            var request = URLRequest(url: try #require(URL(string: "http://host.invalid/x")))
-            request.httpMethod = "PUT"
+            let request = URLRequest(url: try #require(URL(string: "http://host.invalid/x")), method: "PUT")
             #expect(await Observation(lane.uploader.upload(for: request, from: body)).code == .hostNotFound)
         }
     }

@@ -18,8 +18,7 @@ extension OverTheWire {
                         try exchange.send("HTTP/1.1 200 OK\r\nContent-Le")
                         exchange.close()
                     }
-                    var request = URLRequest(url: server.url("/x"))
-                    request.httpMethod = "PUT"
+                    let request = URLRequest(url: server.url("/x"), method: "PUT")
                     await #expect(throws: UploadError.self) {
                         try await Uploader().response(for: request, from: Data("body".utf8))
                     }
