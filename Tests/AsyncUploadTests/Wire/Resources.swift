@@ -9,7 +9,7 @@ extension OverTheWire {
     ///
     /// What measures the whole process runs in one of its own.
     @Suite(.enabled(if: Platform.usesFoundationNetworking, "reads /proc")) struct Resources {
-        @Test("4 GiB from a file take less than 64 MiB of memory")
+        @Test("4 GiB from a file take less than 64 MiB of memory", .disabled(if: ProcessResources.isSanitized))
         func memoryOfFiles() async {
             await #expect(processExitsWith: .success) {
                 let lane = try Lane()
@@ -22,7 +22,7 @@ extension OverTheWire {
             }
         }
 
-        @Test("C19: data is not copied as a whole")
+        @Test("C19: data is not copied as a whole", .disabled(if: ProcessResources.isSanitized))
         func memoryOfData() async {
             await #expect(processExitsWith: .success) {
                 let lane = try Lane()
@@ -37,7 +37,7 @@ extension OverTheWire {
             }
         }
 
-        @Test("C15: nothing is left of uploaders that are gone")
+        @Test("C15: nothing is left of uploaders that are gone", .disabled(if: ProcessResources.isSanitized))
         func uploadersAreReleased() async {
             await #expect(processExitsWith: .success) {
                 let server = try LoopbackServer()
