@@ -103,7 +103,7 @@ public final class LoopbackServer: Sendable {
     ///   and the condition does not hold, `CancellationError` when the task was cancelled.
     @discardableResult
     public func wait(
-        timeout: Duration = .seconds(10),
+        timeout: Duration = .seconds(30),
         until condition: @escaping @Sendable (Snapshot) -> Bool
     ) async throws -> Snapshot {
         try await state.wait(timeout: timeout, until: condition)

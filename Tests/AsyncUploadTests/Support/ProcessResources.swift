@@ -18,7 +18,7 @@ struct ProcessResources: Sendable {
     }
 
     /// Whether a sanitizer watches this process; its own memory and threads make figures meaningless.
-    static let isSanitized = ["__tsan_init", "__asan_init"].contains { dlsym(nil, $0) != nil }
+    static let isSanitized = dlsym(nil, "__tsan_init") != nil || dlsym(nil, "__asan_init") != nil
 
     /// Forgets the peak so far.
     static func resetPeak() throws {
