@@ -59,5 +59,28 @@ extension OverTheWire {
             await KnownIssue.headRejected.occurs { #expect(seen.text == "ok") }
             #expect(seen.code == .responseUnreadable)
         }
+
+        @Test("C42, C43: a file that changes while the native task sends it is noticed, too")
+        func changingNativeFile() async {
+            await KnownIssue.nativeFileEndsEarly.mayOccur {
+                await #expect(processExitsWith: .success) {
+                    let lane = try Lane(.native, receiveBufferSize: 64 << 10)
+                    let file = try lane.scratch.file(bytes(16 << 20))
+                    lane.server.route(nil, "/*") { exchange in
+                        _ = try exchange.readBody(upTo: 4 << 20)
+                        let handle = try FileHandle(forWritingTo: file)
+                        try handle.truncate(atOffset: exchange.request.path == "/longer" ? 17 << 20 : 1 << 20)
+                        try handle.close()
+                        try exchange.readBody()
+                        try exchange.respond(200)
+                    }
+                    for path in ["/longer", "/shorter"] {
+                        let seen = await Observation(lane.uploader.upload(for: lane.request(path), fromFile: file))
+                        #expect(seen.code == .fileChanged)
+                        #expect(lane.server.requests.last?.isComplete == false)
+                    }
+                }
+            }
+        }
     }
 }
