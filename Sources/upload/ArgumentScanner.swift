@@ -1,0 +1,89 @@
+/// An option of the command line; the raw value is its long form.
+enum Flag: String, CaseIterable {
+    case request, header, user, bearer, json, output, include, progress, silent, verbose, help, version, parallel, demo
+    case maxRedirects = "max-redirs"
+    case noLocation = "no-location"
+
+    var short: Character? {
+        switch self {
+        case .request: "X"
+        case .header: "H"
+        case .user: "u"
+        case .output: "o"
+        case .include: "i"
+        case .silent: "s"
+        case .verbose: "v"
+        case .help: "h"
+        case .version: "V"
+        case .parallel: "P"
+        case .bearer, .json, .progress, .demo, .maxRedirects, .noLocation: nil
+        }
+    }
+
+    var takesValue: Bool {
+        switch self {
+        case .request, .header, .user, .bearer, .json, .output, .progress, .parallel, .maxRedirects: true
+        case .include, .silent, .verbose, .help, .version, .demo, .noLocation: false
+        }
+    }
+
+    /// Both forms, for messages.
+    var names: String { (short.map { "-\($0), " } ?? "") + "--\(rawValue)" }
+}
+
+/// Takes a command line apart the way getopt does: `-XPUT`, `-X PUT`, `--request=PUT`, `--request PUT`, `-sv`, options
+/// and operands in any order, and only operands after `--`.
+struct ArgumentScanner {
+    enum Item: Equatable {
+        case flag(Flag, value: String)
+        case operand(String)
+    }
+
+    private var rest: ArraySlice<String>
+    /// What is left of a group of short flags.
+    private var group: Substring = ""
+    private var onlyOperands = false
+
+    init(_ arguments: [String]) {
+        rest = arguments[...]
+    }
+
+    /// The next item; `nil` at the end.
+    mutating func next() throws(UsageError) -> Item? {
+        if let letter = group.popFirst() { return try short(letter) }
+        guard let argument = rest.popFirst() else { return nil }
+        guard !onlyOperands, argument.hasPrefix("-") else { return .operand(argument) }
+        if argument == "--" {
+            onlyOperands = true
+            return try next()
+        }
+        if argument == "-" { throw UsageError("- for standard input is not supported") }
+        if argument.hasPrefix("--") { return try long(argument.dropFirst(2)) }
+        group = argument.dropFirst()
+        return try next()
+    }
+
+    private mutating func long(_ argument: Substring) throws(UsageError) -> Item {
+        let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let flag = Flag(rawValue: String(parts[0])) else { throw UsageError("unknown option --\(parts[0])") }
+        guard flag.takesValue else {
+            guard parts.count == 1 else { throw UsageError("--\(flag.rawValue) takes no value") }
+            return .flag(flag, value: "")
+        }
+        return .flag(flag, value: parts.count == 2 ? String(parts[1]) : try value(of: flag))
+    }
+
+    private mutating func short(_ letter: Character) throws(UsageError) -> Item {
+        guard let flag = Flag.allCases.first(where: { $0.short == letter }) else {
+            throw UsageError("unknown option -\(letter)")
+        }
+        guard flag.takesValue else { return .flag(flag, value: "") }
+        defer { group = "" }
+        return .flag(flag, value: group.isEmpty ? try value(of: flag) : String(group))
+    }
+
+    private mutating func value(of flag: Flag) throws(UsageError) -> String {
+        guard let value = rest.popFirst() else { throw UsageError("\(flag.names) needs a value") }
+        return value
+    }
+}

@@ -1,0 +1,78 @@
+/// Reads the values of options.
+enum ArgumentValue {
+    static func method(_ text: String) throws(UsageError) -> String {
+        guard isToken(text) else { throw UsageError("-X needs a method, not \(text.debugDescription)") }
+        guard !["GET", "HEAD", "TRACE"].contains(text.uppercased()) else {
+            throw UsageError("\(text) does not send anything; use PUT, POST or PATCH")
+        }
+        return text
+    }
+
+    static func header(_ text: String) throws(UsageError) -> Options.HeaderField {
+        guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else {
+            throw UsageError("-H needs 'Name: value', not \(text.debugDescription)")
+        }
+        let name = String(text[..<colon])
+        guard isToken(name) else { throw UsageError("\(name.debugDescription) is not the name of a header") }
+        let value = text[text.utf8.index(after: colon)...]
+        guard !value.unicodeScalars.contains(where: { $0.value < 0x20 && $0 != "\t" || $0.value == 0x7f }) else {
+            throw UsageError("the value of the header \(name) has a control character in it")
+        }
+        let trimmed = trimmingBlanks(value)
+        return Options.HeaderField(name: name, value: trimmed.isEmpty ? nil : trimmed)
+    }
+
+    static func user(_ text: String) throws(UsageError) -> Options.Authorization {
+        // The text itself stays out of the message: it may be half a password.
+        guard let colon = text.firstIndex(of: ":") else { throw UsageError("-u needs NAME:PASSWORD") }
+        return .basic(user: String(text[..<colon]), password: String(text[text.index(after: colon)...]))
+    }
+
+    static func bearer(_ text: String) throws(UsageError) -> Options.Authorization {
+        guard !text.isEmpty, text.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
+            throw UsageError("--bearer needs a token without blanks")
+        }
+        return .bearer(text)
+    }
+
+    /// -1 stands for no limit, as in curl.
+    static func redirectLimit(_ text: String) throws(UsageError) -> Int {
+        if text == "-1" { return .max }
+        guard let limit = number(text) else {
+            throw UsageError("--max-redirs needs a number, not \(text.debugDescription)")
+        }
+        return limit
+    }
+
+    static func parallel(_ text: String) throws(UsageError) -> Int {
+        guard let count = number(text), (1...300).contains(count) else {
+            throw UsageError("-P needs a number from 1 to 300, not \(text.debugDescription)")
+        }
+        return count
+    }
+
+    /// Only digits: the standard library would take a sign, too.
+    private static func number(_ text: String) -> Int? {
+        text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int(text) : nil
+    }
+
+    /// RFC 9110 §5.6.2.
+    private static func isToken(_ text: String) -> Bool {
+        !text.isEmpty
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"):
+                    true
+                default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+                }
+            }
+    }
+
+    private static func trimmingBlanks(_ text: Substring) -> String {
+        let isBlank: (Unicode.Scalar) -> Bool = { $0 == " " || $0 == "\t" }
+        var scalars = text.unicodeScalars.drop(while: isBlank)
+        while let last = scalars.last, isBlank(last) { scalars.removeLast() }
+        return String(scalars)
+    }
+}

@@ -1,0 +1,135 @@
+import Foundation
+
+/// Reads the command line. Pure: touches no file and no stream.
+struct Arguments {
+    private var options = Options()
+    private var method: String?
+    private var json: String?
+    private var isDemo = false
+    private var refusesRedirects = false
+    /// What was given that means nothing to a demonstration.
+    private var given: Set<Flag> = []
+    private var operands: [String] = []
+
+    /// - Parameter arguments: without the program's name.
+    static func parse(_ arguments: [String]) -> Result<Command, UsageError> {
+        guard !arguments.isEmpty else { return .success(.demo(file: nil, Options())) }
+        do {
+            var parsed = Arguments()
+            var scanner = ArgumentScanner(arguments)
+            while let item = try scanner.next() {
+                switch item {
+                case .flag(.help, _): return .success(.help)
+                case .flag(.version, _): return .success(.version)
+                case .flag(let flag, let value): try parsed.take(flag, value)
+                case .operand(let operand): parsed.operands.append(operand)
+                }
+            }
+            return .success(try parsed.command())
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private mutating func take(_ flag: Flag, _ value: String) throws(UsageError) {
+        given.insert(flag)
+        switch flag {
+        case .request: method = try ArgumentValue.method(value)
+        case .header: options.headers.append(try ArgumentValue.header(value))
+        case .user: try authorize(ArgumentValue.user(value))
+        case .bearer: try authorize(ArgumentValue.bearer(value))
+        case .json:
+            guard json == nil else { throw UsageError("--json may be given once") }
+            guard value != "@" else { throw UsageError("--json @ needs a path") }
+            guard value != "@-" else { throw UsageError("- for standard input is not supported") }
+            json = value
+        case .output:
+            guard !value.isEmpty else { throw UsageError("-o needs the name of a file") }
+            options.output = value
+        case .include: options.includesHead = true
+        case .progress:
+            guard let progress = Options.Progress(rawValue: value) else {
+                throw UsageError("--progress is bar, json or none, not \(value.debugDescription)")
+            }
+            options.progress = progress
+        case .silent: options.isSilent = true
+        case .verbose: options.isVerbose = true
+        case .maxRedirects: options.redirectLimit = try ArgumentValue.redirectLimit(value)
+        case .noLocation: refusesRedirects = true
+        case .parallel: options.parallel = try ArgumentValue.parallel(value)
+        case .demo: isDemo = true
+        case .help, .version: break
+        }
+    }
+
+    private mutating func authorize(_ authorization: Options.Authorization) throws(UsageError) {
+        guard !given.isSuperset(of: [.user, .bearer]) else {
+            throw UsageError("-u and --bearer do not go together")
+        }
+        options.authorization = authorization
+    }
+
+    private mutating func command() throws(UsageError) -> Command {
+        if options.isVerbose, options.progress == .json {
+            throw UsageError("-v and --progress json do not go together: both write to standard error")
+        }
+        if operands.contains("") { throw UsageError("an empty file name or URL") }
+        if isDemo { return try demo() }
+        if refusesRedirects { options.redirectLimit = nil }
+        options.sendsJSON = json != nil
+        options.method = method ?? (json == nil ? "PUT" : "POST")
+        let destination = try destination()
+        if options.authorization == nil { options.authorization = destination.authorization }
+        return .send(try sources(for: destination), options)
+    }
+
+    private func demo() throws(UsageError) -> Command {
+        let allowed: Set<Flag> = [.demo, .progress, .silent, .verbose]
+        if let other = given.subtracting(allowed).min(by: { $0.rawValue < $1.rawValue }) {
+            throw UsageError("\(other.names) means nothing to --demo")
+        }
+        guard operands.count < 2 else { throw UsageError("--demo takes one FILE and no URL") }
+        if let file = operands.first, Destination.looksLikeURL(file) {
+            throw UsageError("--demo takes a FILE and no URL")
+        }
+        return .demo(file: operands.first, options)
+    }
+
+    /// The last operand.
+    private func destination() throws(UsageError) -> Destination {
+        guard let last = operands.last else {
+            throw UsageError("no FILE and no URL (upload --demo shows how it works)")
+        }
+        if json != nil {
+            guard operands.count == 1 else { throw UsageError("--json takes a URL and no FILE") }
+        } else if operands.count == 1 {
+            throw Destination.looksLikeURL(last)
+                ? UsageError("no FILE to send to \(last)") : UsageError("no URL to send \(last) to")
+        }
+        if !Destination.looksLikeURL(last), operands.dropLast().contains(where: Destination.looksLikeURL) {
+            throw UsageError("the URL comes last, after the files")
+        }
+        return try Destination(last)
+    }
+
+    private func sources(for destination: Destination) throws(UsageError) -> [Source] {
+        if let json {
+            let content = json.hasPrefix("@") ? Source.Content.file(String(json.dropFirst())) : .text(json)
+            return [Source(content: content, url: destination.url)]
+        }
+        let files = operands.dropLast()
+        guard files.count == 1 || destination.isFolder else {
+            throw UsageError("several files need a URL that ends in /")
+        }
+        var sources: [Source] = []
+        var takers: [URL: String] = [:]
+        for file in files {
+            let url = try destination.url(forFile: file)
+            if let other = takers.updateValue(file, forKey: url) {
+                throw UsageError("\(other) and \(file) would both be sent to \(url.absoluteString)")
+            }
+            sources.append(Source(content: .file(file), url: url))
+        }
+        return sources
+    }
+}

@@ -1,0 +1,70 @@
+import Foundation
+
+/// The URL of the command line.
+struct Destination: Equatable {
+    /// Without user, password and fragment.
+    let url: URL
+    /// Whether it ends in `/`, so that the name of the file is appended. A bare host does.
+    let isFolder: Bool
+    /// From the user and password in the URL, if it has them.
+    let authorization: Options.Authorization?
+
+    init(_ text: String) throws(UsageError) {
+        guard Self.looksLikeURL(text) else {
+            let advice =
+                text.contains("://") || text.hasPrefix("/") || text.hasPrefix(".") ? "" : ": is http:// missing?"
+            throw UsageError("\(text) is not an http or https URL\(advice)")
+        }
+        guard let url = URL(string: text), var parts = URLComponents(url: url, resolvingAgainstBaseURL: true),
+            let host = parts.host, !host.isEmpty, (parts.port ?? 80) <= 65535
+        else { throw UsageError("\(text) is not a valid URL") }
+        if let user = parts.user {
+            authorization = .basic(user: user, password: parts.password ?? "")
+        } else {
+            authorization = nil
+        }
+        parts.user = nil
+        parts.password = nil
+        parts.fragment = nil
+        if parts.percentEncodedPath.isEmpty { parts.percentEncodedPath = "/" }
+        isFolder = parts.percentEncodedPath.hasSuffix("/") && parts.percentEncodedQuery == nil
+        guard let url = parts.url else { throw UsageError("\(text) is not a valid URL") }
+        self.url = url
+    }
+
+    static func looksLikeURL(_ text: String) -> Bool {
+        let start = text.prefix(8).lowercased()
+        return start.hasPrefix("http://") || start.hasPrefix("https://")
+    }
+
+    /// Where the file goes: its name is appended to a URL that ends in `/`.
+    func url(forFile path: String) throws(UsageError) -> URL {
+        guard isFolder else { return url }
+        let name = Self.percentEncoded(Self.lastComponent(of: path))
+        guard !name.isEmpty, let url = URL(string: url.absoluteString + name) else {
+            throw UsageError("\(path) has no name to append to the URL")
+        }
+        return url
+    }
+
+    /// Works on bytes: in a `String` a combining mark would hide the slash before it.
+    private static func lastComponent(of path: String) -> Substring.UTF8View {
+        path[...].utf8.split(separator: UInt8(ascii: "/")).last ?? Substring().utf8
+    }
+
+    /// All but the unreserved characters of RFC 3986 §2.3.
+    private static func percentEncoded(_ bytes: some Sequence<UInt8>) -> String {
+        var text = ""
+        for byte in bytes {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"),
+                UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"):
+                text.unicodeScalars.append(Unicode.Scalar(byte))
+            default:
+                text += (byte < 16 ? "%0" : "%") + String(byte, radix: 16, uppercase: true)
+            }
+        }
+        return text
+    }
+}

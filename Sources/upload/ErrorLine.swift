@@ -1,0 +1,37 @@
+import AsyncUpload
+import Foundation
+
+/// The one line that tells what went wrong and what can be done about it.
+enum ErrorLine {
+    static let interrupted = "upload: interrupted"
+
+    /// `upload: movie.mp4: <what happened>. <what to do>.`
+    ///
+    /// - Parameter path: the file's path if it is not the label.
+    static func text(label: String, _ error: UploadError, path: String? = nil) -> String {
+        text(label: label, what: message(error, path: path ?? label), advice: advice(error))
+    }
+
+    static func text(label: String, what: String, advice: String?) -> String {
+        let sentences = [what, advice].compactMap { $0 }.map(SafeText.escaped).filter { !$0.isEmpty }
+        let ended = sentences.map { $0.hasSuffix(".") || $0.hasSuffix("!") || $0.hasSuffix("?") ? $0 : $0 + "." }
+        return "upload: \(SafeText.escaped(label)): \(ended.joined(separator: " "))"
+    }
+
+    /// What happened, without a full stop. The path is not said again when it is the line's own.
+    static func message(_ error: UploadError, path: String) -> String {
+        if let detail = error.detail, detail == FilePath.absolute(path) || detail == path {
+            return error.shortDescription
+        }
+        return error.errorDescription ?? error.shortDescription
+    }
+
+    /// What makes no sense to somebody in front of a terminal is not said.
+    private static func advice(_ error: UploadError) -> String? {
+        switch error.code {
+        case .unacceptableStatus: error.response?.body == nil ? nil : error.recoverySuggestion
+        case .transferFailed where error.detail != nil: nil
+        default: error.recoverySuggestion
+        }
+    }
+}

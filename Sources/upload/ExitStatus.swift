@@ -1,0 +1,37 @@
+import AsyncUpload
+
+/// What the shell gets to know; the numbers are curl's.
+enum ExitStatus: Int32, Sendable {
+    case success = 0
+    case usage = 2
+    case hostNotFound = 6
+    case cannotConnect = 7
+    case refused = 22
+    /// The response could not be written.
+    case outputFailed = 23
+    case sourceFailed = 26
+    case timedOut = 28
+    case secureConnectionFailed = 35
+    case redirectNotFollowed = 47
+    case sendingFailed = 55
+    case receivingFailed = 56
+    case interrupted = 130
+
+    init(_ code: UploadError.Code) {
+        self =
+            switch code {
+            case .invalidRequest: .usage
+            case .hostNotFound: .hostNotFound
+            case .cannotConnect: .cannotConnect
+            case .unacceptableStatus: .refused
+            case .fileNotFound, .permissionDenied, .notARegularFile, .fileChanged, .bodyUnreadable, .bodyNotEncodable:
+                .sourceFailed
+            case .timedOut: .timedOut
+            case .secureConnectionFailed: .secureConnectionFailed
+            case .tooManyRedirects, .redirectRefused: .redirectNotFollowed
+            case .connectionLost, .responseUnreadable, .responseTooLarge, .responseNotDecodable: .receivingFailed
+            // Not sent in full, failed on the way, and kinds that come later.
+            default: .sendingFailed
+            }
+    }
+}

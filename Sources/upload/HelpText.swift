@@ -1,0 +1,57 @@
+/// What `--help` prints; at most 80 columns wide.
+enum HelpText {
+    static let version = "0.1.0"
+
+    static let text = """
+        upload: send files over HTTP and see how far they are
+
+          upload [options] FILE... URL     send files (PUT)
+          upload [options] --json J URL    send JSON (POST)
+          upload --demo [FILE]             send FILE, or 64 MiB of test data, to an
+                                           embedded server and verify it; this is
+                                           also what plain `upload` does
+
+        To a URL that ends in / the file's name is appended. Several files need
+        such a URL. The response's body goes to standard output, in the order of
+        the files; everything else goes to standard error.
+
+          -X, --request METHOD   PUT unless said otherwise, POST with --json
+          -H, --header 'N: V'    add a header, or replace a default one; 'N:' leaves
+                                 out a default one: User-Agent, Accept,
+                                 Accept-Encoding, Content-Type, Authorization
+          -u, --user NAME:PASSWORD
+              --bearer TOKEN     sent with the first request, and not to another
+                                 origin if a redirect leads there
+              --json TEXT|@PATH  send this text, or this file, as application/json
+          -o, --output FILE      write the response there, not to standard output
+          -i, --include          write status and headers before the response's body
+          -P, --parallel N       send N files at a time (1 to 300; default 4)
+              --max-redirs N     follow up to N redirects, with the body (default
+                                 20; -1: any number)
+              --no-location      follow none
+              --progress KIND    bar, json (one object a line) or none; default: bar
+                                 on a terminal, none otherwise
+          -s, --silent           nothing on standard error, not even errors
+          -v, --verbose          tell what is requested and answered
+              --demo             see above; goes with --progress, -s and -v
+          -h, --help             this
+          -V, --version          the version
+
+        Exit status; with several files that of the first one that failed:
+            0  accepted, with a status from 200 to 299
+            2  wrong use, or a request that is not valid
+            6  host not found
+            7  no connection
+           22  the server refused; its response goes to standard output all the same
+           23  the response could not be written
+           26  the file cannot be read, or changed while it was sent
+           28  nothing moved for too long
+           35  no secure connection
+           47  too many redirects, or one that is not followed: to http from https,
+               or to something else than HTTP
+           55  sending failed
+           56  receiving failed
+          130  interrupted; a second Ctrl-C does not wait for anything
+
+        """
+}

@@ -1,0 +1,44 @@
+import AsyncUpload
+
+/// How an upload has ended.
+enum Outcome: Sendable {
+    case accepted(UploadResponse)
+    case failed(UploadError)
+    case interrupted
+
+    /// Waits for the end of an upload. Cancelling the current task stops the upload.
+    init(of task: UploadTask) async {
+        do {
+            self = .accepted(try await task.response)
+        } catch let error as UploadError {
+            self = .failed(error)
+        } catch {
+            self = .interrupted
+        }
+    }
+
+    /// The server's answer that is to be shown: an accepted one, or that of a refusal.
+    var answer: UploadResponse? {
+        switch self {
+        case .accepted(let response): response
+        case .failed(let error): error.code == .unacceptableStatus ? error.response : nil
+        case .interrupted: nil
+        }
+    }
+
+    var exitStatus: ExitStatus {
+        switch self {
+        case .accepted: .success
+        case .failed(let error): ExitStatus(error.code)
+        case .interrupted: .interrupted
+        }
+    }
+
+    var end: ProgressTally.End {
+        switch self {
+        case .accepted: .accepted
+        case .failed: .failed
+        case .interrupted: .stopped
+        }
+    }
+}

@@ -1,0 +1,56 @@
+// The only file that knows which platform this is.
+
+import Foundation
+
+#if canImport(Glibc)
+    import Glibc
+
+    /// libcurl leaves out a field whose value is blank, its own default of that name included.
+    private let blankField: String? = " "
+    /// A signal that is ignored would not reach a dispatch source here.
+    private let signalDisposition = SIG_DFL
+#else
+    import Darwin
+
+    private let blankField: String? = nil
+    /// A dispatch source is told all the same, and the signal does nothing else.
+    private let signalDisposition = SIG_IGN
+#endif
+
+enum Platform {
+    /// The value that keeps a header field which would be added by default from being sent; `nil` where nothing does.
+    static let valueOfRemovedField = blankField
+
+    /// Writing to a pipe that nobody reads is an error then, not the end of the process.
+    static func ignoreBrokenPipes() {
+        _ = signal(SIGPIPE, SIG_IGN)
+    }
+
+    /// Leaves a signal to a dispatch source.
+    static func leaveToDispatchSource(_ number: Int32) {
+        _ = signal(number, signalDisposition)
+    }
+
+    static func isTerminal(_ descriptor: Int32) -> Bool {
+        isatty(descriptor) == 1
+    }
+
+    /// The columns of the terminal that standard error goes to, or those that the environment tells, or 80.
+    static var terminalWidth: Int {
+        var size = winsize()
+        if ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 { return Int(size.ws_col) }
+        guard let columns = ProcessInfo.processInfo.environment["COLUMNS"].flatMap({ Int($0) }), columns > 0 else {
+            return 80
+        }
+        return min(columns, 1000)
+    }
+
+    /// Whether the locale's encoding is UTF-8.
+    static var usesUnicode: Bool { isUTF8(ProcessInfo.processInfo.environment) }
+
+    /// The first of the variables that is set and not empty decides, as in POSIX.
+    static func isUTF8(_ environment: [String: String]) -> Bool {
+        let locale = ["LC_ALL", "LC_CTYPE", "LANG"].lazy.compactMap { environment[$0] }.first { !$0.isEmpty } ?? ""
+        return ["utf-8", "utf8"].contains { locale.lowercased().contains($0) }
+    }
+}

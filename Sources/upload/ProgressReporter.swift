@@ -1,0 +1,87 @@
+import AsyncUpload
+
+/// Tells on standard error how far the uploads are. All lines that appear there while they run go through it, so that
+/// none ends up in the middle of the bar.
+actor ProgressReporter {
+    enum Style: Equatable, Sendable {
+        case none
+        /// Redrawn in place while `isLive`; otherwise only the line that stays.
+        case bar(isLive: Bool)
+        case json
+    }
+
+    /// How long a drawing stays.
+    static let interval: Duration = .milliseconds(100)
+
+    let style: Style
+    private let tasks: [UploadTask]
+    private let labels: [String]
+    private var tally: ProgressTally
+    private let unicode = Platform.usesUnicode
+    /// Columns that the bar on the screen takes.
+    private var drawn = 0
+
+    init(style: Style, labels: [String], sizes: [Int64], tasks: [UploadTask]) {
+        self.style = style
+        self.labels = labels
+        self.tasks = tasks
+        tally = ProgressTally(labels: labels, sizes: sizes, at: .now)
+    }
+
+    /// Keeps the bar up to date until the current task is cancelled.
+    func keepDrawing() async {
+        guard style == .bar(isLive: true) else { return }
+        while !Task.isCancelled {
+            draw(tally.bar(tasks.map(\.currentProgress), at: .now))
+            try? await Task.sleep(for: Self.interval)
+        }
+    }
+
+    /// Tells the progress of one upload, line by line, until it ends.
+    func follow(_ index: Int) async {
+        guard style == .json else { return }
+        for await progress in tasks[index].progress {
+            // Before its turn there is nothing to tell.
+            guard progress.totalBytes != nil || progress.bytesSent > 0 else { continue }
+            StandardStream.error.write(JSONLine.progress(file: labels[index], progress))
+        }
+    }
+
+    func ended(_ index: Int, _ outcome: Outcome) {
+        tally.ended(index, outcome.end)
+        guard style == .json else { return }
+        let attempt = tasks[index].currentProgress.attempt
+        StandardStream.error.write(JSONLine.end(file: labels[index], outcome, attempt: attempt))
+    }
+
+    /// Draws the line that stays.
+    func finish(took duration: Duration?) {
+        guard case .bar = style else { return }
+        draw(tally.finalBar(tasks.map(\.currentProgress), took: duration, at: .now))
+        StandardStream.error.write("\n")
+        drawn = 0
+    }
+
+    /// Writes a line of its own.
+    func write(_ text: String) {
+        clear()
+        StandardStream.error.write(text + "\n")
+    }
+
+    /// Takes the bar from the screen, for what is written there next.
+    func clear() {
+        guard drawn > 0 else { return }
+        StandardStream.error.write("\r" + String(repeating: " ", count: drawn) + "\r")
+        drawn = 0
+    }
+
+    private func draw(_ bar: ProgressBar) {
+        // In the last column some terminals would begin a new line.
+        let line = bar.line(width: Platform.terminalWidth - 1, unicode: unicode)
+        let width = SafeText.width(of: line)
+        let isLive = style == .bar(isLive: true)
+        let rest = String(repeating: " ", count: max(0, drawn - width))
+        StandardStream.error.write(isLive ? "\r" + line + rest : line)
+        drawn = width
+    }
+}

@@ -1,0 +1,107 @@
+import AsyncUpload
+
+/// Makes one bar of the uploads' snapshots. Pure: the time comes in from outside.
+struct ProgressTally {
+    typealias Instant = ContinuousClock.Instant
+
+    /// How an upload has ended.
+    enum End: Equatable {
+        case accepted, failed, stopped
+    }
+
+    /// How much of the past the rate looks at: long enough to be readable, short enough to show a stall.
+    static let memory: Duration = .seconds(3)
+
+    private let labels: [String]
+    /// The bodies' sizes as far as they are known beforehand.
+    private let sizes: [Int64]
+    private let start: Instant
+    private var ends: [Int: End] = [:]
+    private var lastSent: [Int64]
+    /// All bytes that went out, those of redirected requests included.
+    private var moved: Int64 = 0
+    private var history: [(at: Instant, moved: Int64)]
+
+    init(labels: [String], sizes: [Int64], at now: Instant) {
+        self.labels = labels
+        self.sizes = sizes
+        start = now
+        lastSent = Array(repeating: 0, count: labels.count)
+        history = [(now, 0)]
+    }
+
+    mutating func ended(_ index: Int, _ end: End) {
+        ends[index] = end
+    }
+
+    /// The bar for these snapshots, one for each upload.
+    mutating func bar(_ snapshots: [UploadProgress], at now: Instant) -> ProgressBar {
+        for (index, snapshot) in snapshots.enumerated() {
+            let sent = snapshot.bytesSent
+            // A request that starts over counts from 0.
+            moved += sent >= lastSent[index] ? sent - lastSent[index] : sent
+            lastSent[index] = sent
+        }
+        let rate = measuredRate(at: now)
+        let left = snapshots.indices.filter { ends[$0] == nil }.reduce(0.0) { $0 + bytesLeft(of: $1, snapshots[$1]) }
+        let isWaiting = snapshots.indices.allSatisfy { ends[$0] != nil || snapshots[$0].fraction >= 1 }
+        let time: Duration? = rate > 0 && left / rate < 1e9 ? .seconds(left / rate) : nil
+        return bar(snapshots, rate: rate, ending: isWaiting ? .waiting : .remaining(time))
+    }
+
+    /// The bar that stays.
+    ///
+    /// - Parameter duration: how long it took, where that is known better than by the time since the start.
+    func finalBar(_ snapshots: [UploadProgress], took duration: Duration?, at now: Instant) -> ProgressBar {
+        let failures = ends.values.filter { $0 == .failed }.count
+        let duration = duration ?? (now - start)
+        let seconds = duration / .seconds(1)
+        let sent = snapshots.reduce(0) { $0 + $1.bytesSent }
+        let ending: ProgressBar.Ending =
+            if ends.values.contains(.stopped) || ends.count < labels.count {
+                .note("stopped")
+            } else if failures > 0 {
+                .note(labels.count > 1 ? "\(failures) failed" : "failed")
+            } else {
+                .took(duration)
+            }
+        return bar(snapshots, rate: seconds > 0 ? Double(sent) / seconds : 0, ending: ending)
+    }
+
+    private func bar(_ snapshots: [UploadProgress], rate: Double, ending: ProgressBar.Ending) -> ProgressBar {
+        let total = snapshots.indices.reduce(Int64(0)) { $0 + size(of: $1, snapshots[$1]) }
+        let done = snapshots.indices.reduce(0.0) {
+            $0 + Double(size(of: $1, snapshots[$1])) * snapshots[$1].fraction
+        }
+        let allHandedOver = snapshots.allSatisfy { $0.fraction >= 1 }
+        let fraction = allHandedOver ? 1 : total > 0 ? min(done / Double(total), 0.999) : 0
+        return ProgressBar(
+            label: label,
+            fraction: fraction,
+            sent: min(snapshots.reduce(0) { $0 + $1.bytesSent }, total),
+            total: total,
+            bytesPerSecond: rate,
+            ending: ending
+        )
+    }
+
+    private var label: String {
+        guard labels.count != 1 else { return labels[0] }
+        return "\(ends.values.filter { $0 == .accepted }.count) of \(labels.count) files"
+    }
+
+    private func size(of index: Int, _ snapshot: UploadProgress) -> Int64 {
+        snapshot.totalBytes ?? sizes[index]
+    }
+
+    private func bytesLeft(of index: Int, _ snapshot: UploadProgress) -> Double {
+        Double(max(0, size(of: index, snapshot) - snapshot.bytesSent))
+    }
+
+    private mutating func measuredRate(at now: Instant) -> Double {
+        history.append((now, moved))
+        while history.count > 2, now - history[1].at >= Self.memory { history.removeFirst() }
+        let seconds = (now - history[0].at) / .seconds(1)
+        return seconds > 0 ? Double(moved - history[0].moved) / seconds : 0
+    }
+}

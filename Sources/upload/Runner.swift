@@ -1,0 +1,92 @@
+import AsyncUpload
+import Foundation
+
+/// Sends what the command line names.
+struct Runner {
+    let files: [Source]
+    let options: Options
+
+    func run() async -> ExitStatus {
+        let output: ResponseOutput
+        do {
+            output = try ResponseOutput(path: options.output, includesHead: options.includesHead)
+        } catch {
+            report(outputError: error)
+            return .outputFailed
+        }
+        let batch = Batch(files.map { Job($0, options) }, options: options, style: style)
+        var writer = OrderedWriter(output: output)
+        let outcomes = await batch.run { index, outcome in
+            await batch.reporter.clear()
+            writer.ended(index, outcome)
+        }
+        let outputError = writer.finish()
+        return conclude(outcomes, outputError)
+    }
+
+    private var style: ProgressReporter.Style {
+        if options.isSilent { return .none }
+        return switch options.progress ?? (Platform.isTerminal(STDERR_FILENO) ? .bar : .none) {
+        case .bar: .bar(isLive: true)
+        case .json: .json
+        case .none: .none
+        }
+    }
+
+    /// Lists the failures and finds the status for the shell.
+    private func conclude(_ outcomes: [Outcome], _ outputError: SystemError?) -> ExitStatus {
+        for (source, outcome) in zip(files, outcomes) {
+            if case .failed(let error) = outcome { report(ErrorLine.text(label: source.label, error)) }
+        }
+        if outcomes.contains(where: { $0.exitStatus == .interrupted }) {
+            report(ErrorLine.interrupted)
+            return .interrupted
+        }
+        // Who reads standard output may stop when he has seen enough: that needs no words.
+        if let outputError, outputError.number != EPIPE { report(outputError: outputError) }
+        return outcomes.map(\.exitStatus).first { $0 != .success } ?? (outputError == nil ? .success : .outputFailed)
+    }
+
+    private func report(outputError error: SystemError) {
+        let label = options.output ?? "standard output"
+        let what = "The response could not be written: \(error.message)"
+        if options.progress == .json, !options.isSilent {
+            StandardStream.error.write(JSONLine.error(file: label, code: "outputFailed", message: what))
+        } else {
+            report(ErrorLine.text(label: label, what: what, advice: options.output == nil ? nil : "Check the path"))
+        }
+    }
+
+    /// With JSON the events have told it already.
+    private func report(_ line: String) {
+        guard !options.isSilent, options.progress != .json else { return }
+        StandardStream.error.write(line + "\n")
+    }
+}
+
+/// Writes the responses in the order of the command line, whichever comes first.
+private struct OrderedWriter {
+    let output: ResponseOutput
+    private var waiting: [Int: UploadResponse?] = [:]
+    private var next = 0
+    private var error: SystemError?
+
+    init(output: ResponseOutput) {
+        self.output = output
+    }
+
+    mutating func ended(_ index: Int, _ outcome: Outcome) {
+        waiting[index] = .some(outcome.answer)
+        while let answer = waiting.removeValue(forKey: next) {
+            next += 1
+            guard error == nil, let answer else { continue }
+            do { try output.write(answer) } catch { self.error = error }
+        }
+    }
+
+    /// - Returns: the first error.
+    mutating func finish() -> SystemError? {
+        do { try output.finish() } catch { self.error = self.error ?? error }
+        return error
+    }
+}
