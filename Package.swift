@@ -15,6 +15,7 @@ let package = Package(
         .executableTarget(name: "Benchmarks", dependencies: ["AsyncUpload", "LoopbackServer"], path: "Benchmarks"),
         .testTarget(name: "AsyncUploadTests", dependencies: ["AsyncUpload", "LoopbackServer"]),
         .testTarget(name: "LoopbackServerTests", dependencies: ["LoopbackServer"]),
+        .testTarget(name: "UploadToolTests", dependencies: ["upload", "AsyncUpload", "LoopbackServer"]),
     ],
     swiftLanguageModes: [.v6]
 )

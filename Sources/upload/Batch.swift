@@ -46,6 +46,8 @@ struct Batch: Sendable {
                 left -= 1
                 outcomes[index] = outcome
                 await reporter.ended(index, outcome)
+                // What is written next stands below the line that stays.
+                if left == 0 { await reporter.finish(took: duration(outcomes)) }
                 if isTalkative {
                     for line in VerboseLog.end(outcome, of: jobs[index]) { await reporter.write(line) }
                 }
@@ -53,7 +55,6 @@ struct Batch: Sendable {
             }
             group.cancelAll()
         }
-        await reporter.finish(took: duration(outcomes))
         return outcomes
     }
 

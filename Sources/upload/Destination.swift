@@ -40,16 +40,13 @@ struct Destination: Equatable {
     /// Where the file goes: its name is appended to a URL that ends in `/`.
     func url(forFile path: String) throws(UsageError) -> URL {
         guard isFolder else { return url }
-        let name = Self.percentEncoded(Self.lastComponent(of: path))
-        guard !name.isEmpty, let url = URL(string: url.absoluteString + name) else {
+        let name = FilePath.name(path)
+        guard !name.hasSuffix("/"), ![".", ".."].contains(name),
+            let url = URL(string: url.absoluteString + Self.percentEncoded(name.utf8))
+        else {
             throw UsageError("\(path) has no name to append to the URL")
         }
         return url
-    }
-
-    /// Works on bytes: in a `String` a combining mark would hide the slash before it.
-    private static func lastComponent(of path: String) -> Substring.UTF8View {
-        path[...].utf8.split(separator: UInt8(ascii: "/")).last ?? Substring().utf8
     }
 
     /// All but the unreserved characters of RFC 3986 §2.3.

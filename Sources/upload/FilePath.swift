@@ -7,6 +7,13 @@ enum FilePath {
         path.utf8.first == UInt8(ascii: "/") ? path : FileManager.default.currentDirectoryPath + "/" + path
     }
 
+    /// What comes after the last slash, the whole if that is nothing.
+    ///
+    /// Works on bytes: in a `String` a combining mark would hide the slash before it.
+    static func name(_ path: String) -> String {
+        path.utf8.split(separator: UInt8(ascii: "/")).last.flatMap { String($0) } ?? path
+    }
+
     static func url(_ path: String) -> URL {
         URL(fileURLWithPath: absolute(path))
     }

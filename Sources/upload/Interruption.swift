@@ -4,11 +4,14 @@ import Foundation
 final class Interruption {
     private let sources: [any DispatchSourceSignal]
 
-    /// Takes the signals over from the system.
+    /// Takes the signals over from the system; that of a closed terminal only if nobody wants it ignored.
     init() {
         let queue = DispatchQueue(label: "upload.Interruption")
-        sources = [SIGINT, SIGTERM, SIGHUP].map { number in
-            Platform.leaveToDispatchSource(number)
+        sources = [SIGINT, SIGTERM, SIGHUP].compactMap { number in
+            if Platform.leaveToDispatchSource(number), number == SIGHUP {
+                Platform.ignore(number)
+                return nil
+            }
             return DispatchSource.makeSignalSource(signal: number, queue: queue)
         }
     }

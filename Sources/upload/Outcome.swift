@@ -12,8 +12,10 @@ enum Outcome: Sendable {
             self = .accepted(try await task.response)
         } catch let error as UploadError {
             self = .failed(error)
-        } catch {
+        } catch is CancellationError {
             self = .interrupted
+        } catch {
+            self = .failed(UploadError(.transferFailed, underlying: error))
         }
     }
 

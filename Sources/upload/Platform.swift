@@ -23,12 +23,26 @@ enum Platform {
 
     /// Writing to a pipe that nobody reads is an error then, not the end of the process.
     static func ignoreBrokenPipes() {
-        _ = signal(SIGPIPE, SIG_IGN)
+        ignore(SIGPIPE)
     }
 
     /// Leaves a signal to a dispatch source.
-    static func leaveToDispatchSource(_ number: Int32) {
-        _ = signal(number, signalDisposition)
+    ///
+    /// - Returns: whether it was ignored before, as `nohup` has it.
+    @discardableResult
+    static func leaveToDispatchSource(_ number: Int32) -> Bool {
+        unsafeBitCast(signal(number, signalDisposition), to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
+    }
+
+    static func ignore(_ number: Int32) {
+        _ = signal(number, SIG_IGN)
+    }
+
+    /// Writes as much as the system takes.
+    ///
+    /// - Returns: how many bytes, or -1 with `errno` set.
+    static func put(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int {
+        write(descriptor, bytes.baseAddress, bytes.count)
     }
 
     static func isTerminal(_ descriptor: Int32) -> Bool {

@@ -87,9 +87,9 @@ struct ProgressBar: Equatable {
         switch ending {
         case .remaining(let time):
             guard withTime else { return [rate] }
-            return [rate] + (time.map { ["\(Quantity.time($0)) left"] } ?? [])
+            return [rate] + (time.map { ["\(Quantity.timeLeft($0)) left"] } ?? [])
         case .waiting: return [withTime ? "waiting for the answer" : "waiting"]
-        case .took(let time): return withTime ? [rate, "in \(Quantity.time(time))"] : [rate]
+        case .took(let time): return withTime ? [rate, "in \(Quantity.timeTaken(time))"] : [rate]
         case .note(let note): return [String(note.prefix(withTime ? 22 : 8))]
         }
     }

@@ -20,18 +20,19 @@ actor ProgressReporter {
     private let unicode = Platform.usesUnicode
     /// Columns that the bar on the screen takes.
     private var drawn = 0
+    private var isFinished = false
 
     init(style: Style, labels: [String], sizes: [Int64], tasks: [UploadTask]) {
         self.style = style
         self.labels = labels
         self.tasks = tasks
-        tally = ProgressTally(labels: labels, sizes: sizes, at: .now)
+        tally = ProgressTally(labels: labels.map(FilePath.name), sizes: sizes, at: .now)
     }
 
     /// Keeps the bar up to date until the current task is cancelled.
     func keepDrawing() async {
         guard style == .bar(isLive: true) else { return }
-        while !Task.isCancelled {
+        while !Task.isCancelled, !isFinished {
             draw(tally.bar(tasks.map(\.currentProgress), at: .now))
             try? await Task.sleep(for: Self.interval)
         }
@@ -56,8 +57,10 @@ actor ProgressReporter {
 
     /// Draws the line that stays.
     func finish(took duration: Duration?) {
+        isFinished = true
         guard case .bar = style else { return }
-        draw(tally.finalBar(tasks.map(\.currentProgress), took: duration, at: .now))
+        guard let bar = tally.finalBar(tasks.map(\.currentProgress), took: duration, at: .now) else { return clear() }
+        draw(bar)
         StandardStream.error.write("\n")
         drawn = 0
     }

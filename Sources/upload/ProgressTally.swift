@@ -49,11 +49,12 @@ struct ProgressTally {
         return bar(snapshots, rate: rate, ending: isWaiting ? .waiting : .remaining(time))
     }
 
-    /// The bar that stays.
+    /// The bar that stays; `nil` if all failed before anything was sent, for which the errors' lines are enough.
     ///
     /// - Parameter duration: how long it took, where that is known better than by the time since the start.
-    func finalBar(_ snapshots: [UploadProgress], took duration: Duration?, at now: Instant) -> ProgressBar {
+    func finalBar(_ snapshots: [UploadProgress], took duration: Duration?, at now: Instant) -> ProgressBar? {
         let failures = ends.values.filter { $0 == .failed }.count
+        guard failures < labels.count || snapshots.contains(where: { $0.bytesSent > 0 }) else { return nil }
         let duration = duration ?? (now - start)
         let seconds = duration / .seconds(1)
         let sent = snapshots.reduce(0) { $0 + $1.bytesSent }
@@ -73,8 +74,10 @@ struct ProgressTally {
         let done = snapshots.indices.reduce(0.0) {
             $0 + Double(size(of: $1, snapshots[$1])) * snapshots[$1].fraction
         }
-        let allHandedOver = snapshots.allSatisfy { $0.fraction >= 1 }
-        let fraction = allHandedOver ? 1 : total > 0 ? min(done / Double(total), 0.999) : 0
+        let isComplete =
+            done >= Double(total) && snapshots.contains { $0.fraction >= 1 }
+            && snapshots.indices.allSatisfy { snapshots[$0].fraction >= 1 || ends[$0] == .failed }
+        let fraction = isComplete ? 1 : total > 0 ? min(done / Double(total), 0.999) : 0
         return ProgressBar(
             label: label,
             fraction: fraction,

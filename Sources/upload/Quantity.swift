@@ -25,9 +25,20 @@ enum Quantity {
         return String(format: unit > 0 && value < 9.95 ? "%.1f" : "%.0f", value) + " \(units[unit])/s"
     }
 
-    /// Minutes and seconds, with hours if there are any, such as `0:09`.
-    static func time(_ duration: Duration) -> String {
-        let seconds = max(0, duration.components.seconds)
+    /// How long something takes: minutes and seconds, with hours if there are any, such as `0:09`. A second that has
+    /// begun counts.
+    static func timeLeft(_ duration: Duration) -> String {
+        clock(duration.components.seconds + (duration.components.attoseconds > 0 ? 1 : 0))
+    }
+
+    /// How long something took, such as `0.4 s` or `1:05`.
+    static func timeTaken(_ duration: Duration) -> String {
+        let seconds = max(0, duration / .seconds(1))
+        return seconds < 9.95 ? String(format: "%.1f s", seconds) : clock(duration.components.seconds)
+    }
+
+    private static func clock(_ seconds: Int64) -> String {
+        let seconds = max(0, seconds)
         let (hours, minutes) = (seconds / 3600, seconds / 60 % 60)
         guard hours < 100 else { return "\(hours / 24) days" }
         let end = String(format: ":%02d", Int(seconds % 60))
