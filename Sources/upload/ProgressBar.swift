@@ -22,7 +22,7 @@ struct ProgressBar: Equatable {
     var ending: Ending
 
     private static let gap = "  "
-    private static let labelMinimum = 12
+    private static let labelMinimum = 18
     private static let barMinimum = 8
     private static let barUsual = 14
     private static let barMaximum = 30
@@ -108,10 +108,11 @@ struct ProgressBar: Equatable {
     /// For a narrow terminal, and while the total is not known: as many of the texts as there is room for.
     private func lineWithoutBar(_ label: String, width: Int, ellipsis: String) -> String {
         let texts = total == nil ? [bytes] + end(withTime: true) : [percent]
+        let labelWidth = SafeText.width(of: label)
         var end = ""
         for text in texts {
             let longer = end + Self.gap + text
-            guard end.isEmpty || longer.count + Self.labelMinimum <= width else { break }
+            guard end.isEmpty || longer.count + min(labelWidth, Self.labelMinimum) <= width else { break }
             end = longer
         }
         guard width > end.count else { return String(end.drop { $0 == " " }.prefix(max(0, width))) }

@@ -167,6 +167,19 @@ struct EndToEndTests {
         #expect(server.connectionCount == 0)
     }
 
+    /// The demonstration's server, given something else than its file.
+    @Test func differenceIsFound() async throws {
+        let other = try tool.folder.write("other", file.dropLast() + [0xff])
+        server.route(nil, "/same", Demo.comparing(with: tool.folder.path("movie.bin")))
+        server.route(nil, "/other", Demo.comparing(with: other.path))
+        let same = try await tool.run("movie.bin", url("/same"))
+        #expect(same.status == 0)
+        #expect(same.text == "300000")
+        let result = try await tool.run("movie.bin", url("/other"))
+        #expect(result.status == 22)
+        #expect(result.text == "Not equal: byte 299999 differs")
+    }
+
     @Test func folderInsteadOfFile() async throws {
         let result = try await tool.run(tool.folder.url.path, url("/x"))
         #expect(result.status == 26)

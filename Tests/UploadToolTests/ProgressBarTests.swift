@@ -34,6 +34,20 @@ import Testing
         #expect(bar.line(width: 0, unicode: true).isEmpty)
     }
 
+    @Test func longLabels() {
+        var bar = bar
+        bar.label = "1500 of 1500 files"
+        #expect(
+            bar.line(width: 79, unicode: true)
+                == "1500 of 1500 files  ████████░░░░░  62 %  1.2 of 2.0 GB  84 MB/s  0:09 left"
+        )
+        bar.label = "holidays in the mountains, 2026, third part.mp4"
+        #expect(
+            bar.line(width: 79, unicode: true)
+                == "holidays …part.mp4  ████████░░░░░  62 %  1.2 of 2.0 GB  84 MB/s  0:09 left"
+        )
+    }
+
     @Test func endings() {
         var bar = bar
         bar.ending = .waiting
