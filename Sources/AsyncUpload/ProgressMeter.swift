@@ -1,3 +1,5 @@
+import Foundation
+
 /// Turns byte counts into progress: a fraction that never goes back, a rate and the time remaining.
 ///
 /// Pure: the time comes in from outside. How often it is asked is decided by ``ProgressGate``.
@@ -12,7 +14,8 @@ struct ProgressMeter {
     private var attempt = 0
     private var bytes: Int64 = 0
     private var last: (bytes: Int64, at: Instant)
-    private var rate: Double?
+    private var average = 0.0
+    private var weight = 0.0
 
     /// - Parameter totalBytes: the length of the body; `nil` when it is not known.
     init(totalBytes: Int64?, at now: Instant) {
@@ -25,7 +28,7 @@ struct ProgressMeter {
         attempt += 1
         bytes = 0
         last = (0, now)
-        rate = nil
+        (average, weight) = (0, 0)
         return progress
     }
 
@@ -52,30 +55,32 @@ struct ProgressMeter {
             fraction: fraction,
             bytesSent: bytes,
             totalBytes: totalBytes,
-            bytesPerSecond: rate ?? 0,
+            bytesPerSecond: rate,
             estimatedTimeRemaining: timeRemaining,
             attempt: max(1, attempt)
         )
     }
 
+    private var rate: Double {
+        weight > 0 ? average / weight : 0
+    }
+
     private var timeRemaining: Duration? {
-        guard let totalBytes, let rate, rate > 0 else { return nil }
+        guard let totalBytes, rate > 0 else { return nil }
         let seconds = Double(totalBytes - bytes) / rate
         // Beyond a few centuries a duration could not hold it, and nobody waits for it.
         return seconds < 1e10 ? .seconds(seconds) : nil
     }
 
-    /// An exponential moving average, so that one slow second shows and is then forgotten.
+    /// An exponential moving average over about ``memory`` seconds; before that much time has gone by, the average
+    /// since the request began.
     private mutating func measureRate(at now: Instant) {
         let elapsed = (now - last.at) / .seconds(1)
         guard elapsed > 0, bytes >= last.bytes else { return }
-        let current = Double(bytes - last.bytes) / elapsed
-        if let rate {
-            let weight = elapsed / (elapsed + Self.memory)
-            self.rate = rate + (current - rate) * weight
-        } else {
-            rate = current
-        }
+        let kept = exp(-elapsed / Self.memory)
+        average = average * kept + Double(bytes - last.bytes) / elapsed * (1 - kept)
+        // What the average has not seen yet must not count as a standstill.
+        weight = weight * kept + (1 - kept)
         last = (bytes, now)
     }
 }

@@ -79,7 +79,7 @@ extension UploadError.Code {
             switch self {
             case .fileNotFound: ("No such file", "Check the path")
             case .permissionDenied: ("Permission denied", "Check the file's permissions")
-            case .notARegularFile: ("Not a regular file", "Give a file with a size of its own")
+            case .notARegularFile: ("Not a regular file", "Give the path of a regular file")
             case .fileChanged: ("The file changed while it was sent", "Send it again once nothing writes to it")
             case .bodyUnreadable: ("The body could not be read", "Check the disk that the file is on")
             case .bodyNotEncodable: ("The value could not be encoded", "Check the value and its encoder")

@@ -13,7 +13,7 @@ public struct UploadProgress: Sendable, Equatable {
     /// The length of the body in bytes; `nil` when it is not known beforehand.
     public var totalBytes: Int64?
 
-    /// The recent rate of the current request, averaged over about a second; 0 at first.
+    /// The recent rate of the current request, averaged over about a second up to this snapshot; 0 at first.
     public var bytesPerSecond: Double
 
     /// How long the rest takes at that rate; `nil` when that cannot be said.

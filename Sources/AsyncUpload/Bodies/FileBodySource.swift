@@ -23,7 +23,9 @@ final class FileBodySource: BodySource {
         guard descriptor >= 0 else { throw UploadError.reading(path, errno: errno) }
         do {
             let status = try FileStatus(of: descriptor, path: path)
-            guard status.isRegularFile else { throw UploadError(.notARegularFile, detail: path) }
+            guard status.isRegularFile else {
+                throw UploadError(.notARegularFile, detail: status.isDirectory ? "\(path) is a directory" : path)
+            }
             if status.size == 0, Self.hasBytes(descriptor) {
                 throw UploadError(.notARegularFile, detail: "\(path) does not tell its size")
             }

@@ -10,7 +10,7 @@ enum RequestValidation {
         let method = request.httpMethod ?? "GET"
         guard isToken(method) else { throw invalid("the method \(method.debugDescription)") }
         if let bodyLength, bodyLength > 0, ["GET", "HEAD", "TRACE"].contains(method) {
-            throw invalid("\(method) does not carry a body; set the request's httpMethod")
+            throw invalid("a \(method) request does not carry a body")
         }
         for (name, value) in request.allHTTPHeaderFields ?? [:] {
             try checkField(name, value)
