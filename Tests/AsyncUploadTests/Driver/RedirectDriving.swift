@@ -28,6 +28,14 @@ struct RedirectDriving {
         #expect(lane.fake.received.map(\.body) == [data, data])
     }
 
+    @Test("What an earlier request handed over does not count for the last one")
+    func earlyAnswerAfterRedirect() async throws {
+        let lane = FakeLane([.sentAll, .head(307, ["Location": "/b"])], [.head(200)])
+        let error = try await lane.failure(data)
+        #expect(error.code == .bodyNotSent)
+        #expect(error.detail == "0 of 2500 bytes")
+    }
+
     @Test("The body of a redirect is not part of the answer")
     func bodyOfRedirect() async throws {
         let lane = FakeLane([.sentAll, .head(307, ["Location": "/b"]), .data("moved")], [.sentAll, .head(200)])
