@@ -17,6 +17,10 @@ struct ProgressMeterTests {
         return meter
     }
 
+    private func isClose(_ value: Double?, _ expected: Double, within tolerance: Double = 1e-9) -> Bool {
+        value.map { abs($0 - expected) <= expected * tolerance } ?? false
+    }
+
     @Test("Nothing sent is nothing but the length")
     func beginning() {
         var meter = ProgressMeter(totalBytes: 10, at: start)
@@ -75,7 +79,7 @@ struct ProgressMeterTests {
         let middle = meter.sent(500, at: after(1))
         #expect(middle.fraction == 0)
         #expect(middle.bytesSent == 500)
-        #expect(middle.bytesPerSecond == 500)
+        #expect(isClose(middle.bytesPerSecond, 500))
         #expect(middle.estimatedTimeRemaining == nil)
         #expect(middle.totalBytes == nil)
         let end = meter.finished(at: after(2))
@@ -97,11 +101,24 @@ struct ProgressMeterTests {
     func rate() {
         var meter = meter(1000)
         let first = meter.sent(100, at: after(1))
-        #expect(first.bytesPerSecond == 100)
-        #expect(first.estimatedTimeRemaining == .seconds(9))
+        #expect(isClose(first.bytesPerSecond, 100))
+        #expect(isClose(first.estimatedTimeRemaining.map { $0 / .seconds(1) }, 9))
         let second = meter.sent(400, at: after(2))
-        #expect(second.bytesPerSecond == 200)
-        #expect(second.estimatedTimeRemaining == .seconds(3))
+        // 300 bytes in the last second, 100 in the one before, which weighs 1/e of it.
+        let weight: Double = exp(-1)
+        let rate = (300 + 100 * weight) / (1 + weight)
+        #expect(isClose(second.bytesPerSecond, rate))
+        #expect(isClose(second.estimatedTimeRemaining.map { $0 / .seconds(1) }, 600 / rate))
+    }
+
+    @Test("A steady rate is told as it is from the beginning, however often it is measured", arguments: [1, 10, 1000])
+    func steadyRate(timesPerSecond: Int) {
+        var meter = meter(1_000_000)
+        for step in 1...(2 * timesPerSecond) {
+            let seconds = Double(step) / Double(timesPerSecond)
+            let progress = meter.sent(Int64(seconds * 10_000), at: after(seconds))
+            #expect(isClose(progress.bytesPerSecond, 10_000, within: 0.15))
+        }
     }
 
     @Test("A pause shows in the rate, and is forgotten")
@@ -121,8 +138,8 @@ struct ProgressMeterTests {
         let none = meter.sent(100, at: start)
         #expect(none.bytesPerSecond == 0)
         #expect(none.estimatedTimeRemaining == nil)
-        #expect(meter.sent(200, at: after(1)).bytesPerSecond == 200)
-        #expect(meter.sent(300, at: after(0.5)).bytesPerSecond == 200)
+        #expect(isClose(meter.sent(200, at: after(1)).bytesPerSecond, 200))
+        #expect(isClose(meter.sent(300, at: after(0.5)).bytesPerSecond, 200))
     }
 
     @Test("Every request has a rate of its own")
@@ -132,15 +149,15 @@ struct ProgressMeterTests {
         let again = meter.beginRequest(at: after(10))
         #expect(again.bytesPerSecond == 0)
         #expect(again.estimatedTimeRemaining == nil)
-        #expect(meter.sent(100, at: after(11)).bytesPerSecond == 100)
+        #expect(isClose(meter.sent(100, at: after(11)).bytesPerSecond, 100))
     }
 
     @Test("A count that goes back inside a request does not make the rate negative")
     func backwards() {
         var meter = meter(1000)
-        #expect(meter.sent(800, at: after(1)).bytesPerSecond == 800)
+        #expect(isClose(meter.sent(800, at: after(1)).bytesPerSecond, 800))
         let back = meter.sent(100, at: after(2))
-        #expect(back.bytesPerSecond == 800)
+        #expect(isClose(back.bytesPerSecond, 800))
         #expect(back.fraction == 0.8)
         #expect(back.bytesSent == 100)
     }
