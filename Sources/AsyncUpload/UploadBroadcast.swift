@@ -22,8 +22,9 @@ final class UploadBroadcast: Sendable {
         }
     }
 
-    /// Events are yielded inside the lock, which keeps them in one order for readers that come in between. Streams are
-    /// finished outside of it, because that runs code of theirs.
+    /// Readers are told outside of the lock: waking one takes a lock of its task, and whoever cancels that task holds it
+    /// while `onTermination` takes this one. The order is kept all the same, since progress and success come from one
+    /// task, one after the other, and a new reader gets its first value, for which nobody can be waiting yet, inside.
     private let state = Locked(State())
 
     var progress: UploadProgress {
@@ -32,14 +33,16 @@ final class UploadBroadcast: Sendable {
 
     /// Passes on progress; ignored after the end.
     func report(_ progress: UploadProgress) {
-        state.withLock { state in
-            guard state.outcome == nil else { return }
-            if progress.fraction != state.progress.fraction {
-                for reader in state.events.values { reader.yield(.progress(progress.fraction)) }
+        let readers: (events: [Events.Continuation], updates: [AsyncStream<UploadProgress>.Continuation])? =
+            state.withLock { state in
+                guard state.outcome == nil else { return nil }
+                let isNew = progress.fraction != state.progress.fraction
+                state.progress = progress
+                return (isNew ? Array(state.events.values) : [], Array(state.progressUpdates.values))
             }
-            for reader in state.progressUpdates.values { reader.yield(progress) }
-            state.progress = progress
-        }
+        guard let readers else { return }
+        for reader in readers.events { reader.yield(.progress(progress.fraction)) }
+        for reader in readers.updates { reader.yield(progress) }
     }
 
     /// Ends the story for everybody; ignored if it has ended already.
@@ -47,14 +50,14 @@ final class UploadBroadcast: Sendable {
         let readers: State? = state.withLock { state in
             guard state.outcome == nil else { return nil }
             state.outcome = outcome
-            if case .success(let response) = outcome {
-                for reader in state.events.values { reader.yield(.response(response.body)) }
-            }
             defer { (state.events, state.progressUpdates, state.responses) = ([:], [:], []) }
             return state
         }
         guard let readers else { return }
-        for reader in readers.events.values { Self.finish(reader, outcome) }
+        for reader in readers.events.values {
+            if case .success(let response) = outcome { reader.yield(.response(response.body)) }
+            Self.finish(reader, outcome)
+        }
         for reader in readers.progressUpdates.values { reader.finish() }
         for reader in readers.responses { reader.resume(with: outcome) }
     }

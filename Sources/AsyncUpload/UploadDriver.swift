@@ -85,9 +85,13 @@ struct UploadDriver: Sendable {
             story.bytesSent = 0
             report(story.meter.beginRequest(at: now()))
         }
-        let limit = configuration.responseBodyLimit
         let transfer = try await transport.send(
-            OutgoingRequest(request: request, body: source, responseBodyLimit: limit)
+            OutgoingRequest(
+                request: request,
+                body: source,
+                responseBodyLimit: configuration.responseBodyLimit,
+                idleLimit: configuration.idleLimit(for: request)
+            )
         )
         let failure = await follow(transfer, &story)
         // The upload keeps its place until its connection has been let go.

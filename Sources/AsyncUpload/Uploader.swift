@@ -22,10 +22,7 @@ public final class Uploader: Sendable {
 
     /// Makes an uploader.
     public convenience init(configuration: Configuration = Configuration()) {
-        let transport = URLSessionTransport(
-            connectionLimit: configuration.maximumUploadsInFlight,
-            timeout: configuration.timeoutIntervalForRequest
-        )
+        let transport = URLSessionTransport(connectionLimit: configuration.maximumUploadsInFlight)
         self.init(configuration: configuration, transport: transport)
     }
 

@@ -30,11 +30,19 @@ extension Uploader {
         ]
 
         /// How many seconds may go by without a byte moving before an upload fails with
-        /// ``UploadError/Code-swift.struct/timedOut``. On Linux it counts in whole seconds.
+        /// ``UploadError/Code-swift.struct/timedOut``; fractions count. A request's own `timeoutInterval` goes before it
+        /// unless that has its usual value of 60 seconds.
         public var timeoutIntervalForRequest: TimeInterval = 60
 
         /// The configuration that an uploader has unless told otherwise.
         public init() {}
+
+        func idleLimit(for request: URLRequest) -> Duration {
+            let own = request.timeoutInterval
+            let seconds = own > 0 && own != 60 ? own : timeoutIntervalForRequest
+            // Beyond what a duration can hold there is no difference to never.
+            return .seconds(max(0, min(seconds, 1e15)))
+        }
 
         var chainRules: RequestChain.Rules {
             RequestChain.Rules(redirects: redirects, credential: credential, credentialFields: credentialFields)

@@ -13,7 +13,7 @@ final class DataBodySource: BodySource {
     var contents: BodyContents { .data(data) }
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int {
-        guard offset >= 0, offset < length else { return 0 }
+        guard offset >= 0, offset < length, !buffer.isEmpty else { return 0 }
         let count = min(buffer.count, data.count - Int(offset))
         let start = data.startIndex + Int(offset)
         data.copyBytes(to: buffer, from: start..<(start + count))

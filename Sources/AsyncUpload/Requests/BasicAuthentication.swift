@@ -9,25 +9,8 @@ enum BasicAuthentication {
 
     /// Whether one of the challenges in a `WWW-Authenticate` field (RFC 9110 §11.6.1) is for this scheme.
     static func isOffered(by challenges: String) -> Bool {
-        elements(of: challenges).contains { element in
+        QuotedList.elements(of: challenges, separatedBy: ",").contains { element in
             element.split(separator: " ", maxSplits: 1).first?.lowercased() == "basic"
         }
-    }
-
-    /// The parts between the commas that are not inside a quoted string.
-    private static func elements(of list: String) -> [String] {
-        var elements = [""]
-        var isQuoted = false
-        var isEscaped = false
-        for character in list {
-            if character == ",", !isQuoted {
-                elements.append("")
-                continue
-            }
-            if character == "\"", !isEscaped { isQuoted.toggle() }
-            isEscaped = isQuoted && character == "\\" && !isEscaped
-            elements[elements.count - 1].append(character)
-        }
-        return elements
     }
 }

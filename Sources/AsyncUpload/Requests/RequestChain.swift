@@ -78,14 +78,15 @@ struct RequestChain {
     private mutating func dropBody() {
         request.httpMethod = "GET"
         carriesBody = false
-        for name in (request.allHTTPHeaderFields ?? [:]).keys {
-            let name = name.lowercased()
-            if name.hasPrefix("content-") || name == "expect" { request.setValue(nil, forHTTPHeaderField: name) }
-        }
+        request.removeHeaderFields { $0.hasPrefix("content-") || $0 == "expect" }
     }
 
     private mutating func dropSecrets() {
-        for name in rules.credentialFields.union(["Host"]) { request.setValue(nil, forHTTPHeaderField: name) }
+        var names = Set(rules.credentialFields.map { $0.lowercased() })
+        names.insert("host")
+        // What answered a challenge is a secret whatever the rules say of the caller's own fields.
+        if hasAnsweredChallenge { names.insert("authorization") }
+        request.removeHeaderFields { names.contains($0) }
     }
 
     /// Answers a challenge once, and only the origin that the caller addressed.
@@ -106,5 +107,14 @@ struct RequestChain {
         guard request.value(forHTTPHeaderField: "Expect") != nil else { return false }
         request.setValue(nil, forHTTPHeaderField: "Expect")
         return true
+    }
+}
+
+extension URLRequest {
+    /// Removes the fields whose names, in lower case, the condition holds for. A name may be there in several spellings.
+    fileprivate mutating func removeHeaderFields(where condition: (String) -> Bool) {
+        for name in (allHTTPHeaderFields ?? [:]).keys where condition(name.lowercased()) {
+            setValue(nil, forHTTPHeaderField: name)
+        }
     }
 }

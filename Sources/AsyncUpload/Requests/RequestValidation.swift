@@ -31,7 +31,7 @@ enum RequestValidation {
         if request.value(forHTTPHeaderField: "Transfer-Encoding") != nil {
             throw invalid("Transfer-Encoding cannot be set; the body is sent with its length")
         }
-        if let text = request.value(forHTTPHeaderField: "Content-Length"), Int64(text) != bodyLength ?? 0 {
+        if let text = request.value(forHTTPHeaderField: "Content-Length"), Int64(decimal: text) != bodyLength ?? 0 {
             throw invalid("the header field Content-Length says \(text), the body has \(bodyLength ?? 0) bytes")
         }
     }

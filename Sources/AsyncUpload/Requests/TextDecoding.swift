@@ -3,8 +3,8 @@ import Foundation
 /// Reads a response's body as text.
 enum TextDecoding {
     static func text(of body: Data, contentType: String?) -> String {
-        if let encoding = encoding(of: contentType), let text = String(data: body, encoding: encoding) {
-            return text
+        if let encoding = encoding(of: contentType) {
+            return String(data: body, encoding: encoding) ?? String(decoding: body, as: UTF8.self)
         }
         return String(data: body, encoding: .utf8)
             ?? String(data: body, encoding: .isoLatin1)
@@ -27,7 +27,7 @@ enum TextDecoding {
 
     /// The value of a parameter of a media type (RFC 9110 §5.6.6), without its quotes.
     static func parameter(_ name: String, of mediaType: String) -> String? {
-        for part in mediaType.split(separator: ";").dropFirst() {
+        for part in QuotedList.elements(of: mediaType, separatedBy: ";").dropFirst() {
             let pair = part.split(separator: "=", maxSplits: 1).map { $0.trimmingCharacters(in: .whitespaces) }
             guard pair.count == 2, pair[0].lowercased() == name else { continue }
             return pair[1].trimmingCharacters(in: CharacterSet(charactersIn: "\""))

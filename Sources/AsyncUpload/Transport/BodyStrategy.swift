@@ -10,9 +10,14 @@ enum BodyStrategy: Sendable, CaseIterable {
 
     static let platformDefault: BodyStrategy = Platform.usesFoundationNetworking ? .streamed : .native
 
+    /// In seconds, and short of what the conversions underneath can hold. Idleness is watched by ``SessionDelegate``, to
+    /// the fraction of a second; FoundationNetworking makes a new timer of its own for each 64 KiB it sends.
+    private static let noTimeout: TimeInterval = 1e15
+
     func makeTask(for outgoing: OutgoingRequest, in session: URLSession) -> URLSessionTask {
         var request = outgoing.request
         request.httpBody = nil
+        if Platform.usesFoundationNetworking { request.timeoutInterval = Self.noTimeout }
         guard let body = outgoing.body else { return session.dataTask(with: request) }
         if Platform.usesFoundationNetworking { Self.suppressAddedFields(&request) }
         switch (self, body.contents) {

@@ -4,16 +4,16 @@ import Foundation
 ///
 /// Its executor is the session's delegate queue, so callbacks are handled in order, in isolation and without a hop.
 /// It is not the session's delegate itself, since an actor cannot inherit from `NSObject` here: a
-/// ``SessionDelegateProxy`` forwards to it.
+/// ``SessionDelegateProxy`` forwards to it. It only ever asks the session for something through `control`, because
+/// that may wait for the session, which may be waiting for this actor.
 actor SessionDelegate {
     /// One task's end of things.
     private struct Exchange {
         let task: URLSessionTask
+        let outgoing: OutgoingRequest
         let continuation: AsyncThrowingStream<TransferEvent, any Error>.Continuation
-        let ended: Gate
-        let source: (any BodySource)?
+        let ended = Gate()
         let reader: BodyReader?
-        let isSecure: Bool
         var machine: TransferMachine
         var declinedChallenge = false
     }
@@ -23,44 +23,48 @@ actor SessionDelegate {
 
     private let proxy: SessionDelegateProxy
     private let strategy: BodyStrategy
+    private let control: DispatchQueue
     private var exchanges: [Int: Exchange] = [:]
+    private var idleTimer: IdleTimer?
 
-    init(executor: DelegateQueueExecutor, proxy: SessionDelegateProxy, strategy: BodyStrategy) {
+    init(executor: DelegateQueueExecutor, proxy: SessionDelegateProxy, strategy: BodyStrategy, control: DispatchQueue) {
         self.executor = executor
         self.proxy = proxy
         self.strategy = strategy
+        self.control = control
     }
 
-    /// Makes the task for a request and lets it run.
+    /// Takes charge of a new task and lets it run.
     ///
-    /// All of it happens on the delegate queue: `resume()` waits for the session's own queue, which must not hold up
-    /// a thread of the cooperative pool.
-    func start(_ outgoing: OutgoingRequest, in session: URLSession) throws -> Transfer {
-        try Task.checkCancellation()
-        let task = strategy.makeTask(for: outgoing, in: session)
+    /// - Throws: `CancellationError` if the current task is cancelled; nothing is sent then.
+    func start(_ task: URLSessionTask, for outgoing: OutgoingRequest) throws -> Transfer {
+        guard !Task.isCancelled else {
+            control.async { task.cancel() }
+            throw CancellationError()
+        }
         let number = task.taskIdentifier
-        let reader = makeReader(for: outgoing, number: number)
         let (events, continuation) = AsyncThrowingStream<TransferEvent, any Error>.makeStream()
         let exchange = Exchange(
             task: task,
+            outgoing: outgoing,
             continuation: continuation,
-            ended: Gate(),
-            source: outgoing.body,
-            reader: reader,
-            isSecure: outgoing.request.url?.scheme?.lowercased() == "https",
+            reader: makeReader(for: outgoing, number: number),
             machine: TransferMachine(
                 bodyLength: outgoing.body?.length ?? 0,
                 responseBodyLimit: outgoing.responseBodyLimit,
-                method: outgoing.request.httpMethod
+                method: outgoing.request.httpMethod,
+                idleLimit: outgoing.idleLimit,
+                at: .now
             )
         )
         exchanges[number] = exchange
+        proxy.readers.withLock { $0[number] = exchange.reader }
         continuation.onTermination = { [weak self] reason in
             guard case .cancelled = reason else { return }
             self?.perform { $0.fail(number, CancellationError()) }
         }
-        if let reader { proxy.readers.withLock { $0[number] = reader } }
-        task.resume()
+        control.async { task.resume() }
+        watchForIdleness()
         return Transfer(events: events, ended: exchange.ended)
     }
 
@@ -80,11 +84,11 @@ actor SessionDelegate {
     }
 
     func didReceive(_ number: Int, head: HTTPURLResponse) {
-        update(number) { $0.machine.didReceive(head) }
+        update(number) { $0.machine.didReceive(head, at: .now) }
     }
 
     func didReceive(_ number: Int, data: Data) {
-        update(number) { $0.machine.didReceive(data) }
+        update(number) { $0.machine.didReceive(data, at: .now) }
     }
 
     func didDeclineChallenge(_ number: Int) {
@@ -96,8 +100,8 @@ actor SessionDelegate {
         update(number) { exchange in
             // The library ends a task with this error when a challenge is declined; its response is complete all the same.
             let isDeclined = exchange.declinedChallenge && lastHead != nil && (error as? URLError)?.code == .cancelled
-            let failure =
-                isDeclined ? nil : error.map { URLErrorTranslation.uploadError(from: $0, isSecure: exchange.isSecure) }
+            let isSecure = exchange.outgoing.request.url?.scheme?.lowercased() == "https"
+            let failure = isDeclined ? nil : error.map { URLErrorTranslation.uploadError(from: $0, isSecure: isSecure) }
             return exchange.machine.didComplete(failure, lastHead: lastHead)
         }
     }
@@ -113,20 +117,26 @@ actor SessionDelegate {
         let effects = change(&exchange)
         exchanges[number] = exchange
         for event in effects.events { exchange.continuation.yield(event) }
-        if effects.stops { exchange.task.cancel() }
+        if effects.stops {
+            let task = exchange.task
+            control.async { task.cancel() }
+        }
         if effects.ends { end(number, exchange, effects.error) }
     }
 
     private func end(_ number: Int, _ exchange: Exchange, _ error: (any Error)?) {
         exchanges[number] = nil
         proxy.readers.withLock { $0[number] = nil }
+        if exchanges.isEmpty { idleTimer = nil }
         exchange.continuation.finish(throwing: error)
         exchange.ended.open()
     }
 
     /// A body that the library reads by its own means has to be watched from outside.
     private func checkBody(_ number: Int) {
-        guard let exchange = exchanges[number], exchange.reader == nil, let source = exchange.source else { return }
+        guard let exchange = exchanges[number], exchange.reader == nil, let source = exchange.outgoing.body else {
+            return
+        }
         do { try source.checkUnchanged() } catch { fail(number, error) }
     }
 
@@ -136,5 +146,21 @@ actor SessionDelegate {
             // Queued before the library can report the end that follows from it, so this reason comes first.
             self?.perform { $0.fail(number, error) }
         }
+    }
+
+    // MARK: Idleness
+
+    /// Keeps a timer going that is frequent enough for the shortest limit, while there is anything to watch.
+    private func watchForIdleness() {
+        guard let shortest = exchanges.values.map(\.outgoing.idleLimit).min() else { return }
+        if let idleTimer, idleTimer.interval <= IdleTimer.interval(for: shortest) { return }
+        idleTimer = IdleTimer(for: shortest, queue: executor.queue) { [weak self] in
+            self?.assumeIsolated { $0.endIdleExchanges() }
+        }
+    }
+
+    private func endIdleExchanges() {
+        let now = ContinuousClock.now
+        for number in exchanges.keys { update(number) { $0.machine.didPass(now) } }
     }
 }

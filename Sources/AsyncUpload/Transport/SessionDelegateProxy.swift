@@ -6,11 +6,18 @@ final class SessionDelegateProxy: NSObject {
     /// actor cannot be reached.
     let readers = Locked<[Int: BodyReader]>([:])
 
+    /// Where answers to the session are given, since it may have to be waited for.
+    private let control: DispatchQueue
+
     /// Where the callbacks go. Set once, before the session exists.
     private let delegate = Locked<SessionDelegate?>(nil)
 
     /// Opens when the session has let go of everything, this object included.
     let invalidated = Gate()
+
+    init(control: DispatchQueue) {
+        self.control = control
+    }
 
     func setDelegate(_ delegate: SessionDelegate) {
         self.delegate.withLock { $0 = delegate }
@@ -51,7 +58,7 @@ extension SessionDelegateProxy: URLSessionDataDelegate {
     ) {
         let number = dataTask.taskIdentifier
         if let head = response as? HTTPURLResponse { forward { $0.didReceive(number, head: head) } }
-        completionHandler(.allow)
+        control.async { completionHandler(.allow) }
     }
 
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
@@ -67,7 +74,7 @@ extension SessionDelegateProxy: URLSessionDataDelegate {
         newRequest request: URLRequest,
         completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
-        completionHandler(nil)
+        control.async { completionHandler(nil) }
     }
 
     /// Declines every challenge to the user, so that the 401 itself is the response; server trust stays with the system.
@@ -78,12 +85,12 @@ extension SessionDelegateProxy: URLSessionDataDelegate {
         completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
         guard challenge.protectionSpace.isForUser else {
-            completionHandler(.performDefaultHandling, nil)
+            control.async { completionHandler(.performDefaultHandling, nil) }
             return
         }
         let number = task.taskIdentifier
         forward { $0.didDeclineChallenge(number) }
-        completionHandler(.rejectProtectionSpace, nil)
+        control.async { completionHandler(.rejectProtectionSpace, nil) }
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {

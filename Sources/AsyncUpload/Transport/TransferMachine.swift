@@ -28,6 +28,9 @@ struct TransferMachine {
     private var phase = Phase.sending
     private var gate: ProgressGate
     private var received = 0
+    private let idleLimit: Duration
+    private var lastActivity: ContinuousClock.Instant
+    private var bytesSent: Int64 = 0
     /// Our own reason to give up; it explains the end better than what the library makes of it.
     private var failure: (any Error)?
 
@@ -35,10 +38,20 @@ struct TransferMachine {
     ///   - bodyLength: how many bytes are to be sent.
     ///   - responseBodyLimit: how many bytes of response body may be taken in.
     ///   - method: the request's method; the response to HEAD has a length but no body.
-    init(bodyLength: Int64, responseBodyLimit: Int, method: String?) {
+    ///   - idleLimit: how long nothing may move.
+    ///   - now: when the exchange begins.
+    init(
+        bodyLength: Int64,
+        responseBodyLimit: Int,
+        method: String?,
+        idleLimit: Duration,
+        at now: ContinuousClock.Instant
+    ) {
         self.bodyLength = bodyLength
         self.responseBodyLimit = responseBodyLimit
         expectsResponseBody = method != "HEAD"
+        self.idleLimit = idleLimit
+        lastActivity = now
         gate = ProgressGate(total: bodyLength)
     }
 
@@ -48,11 +61,13 @@ struct TransferMachine {
 
     mutating func didSend(_ bytes: Int64, at now: ContinuousClock.Instant) -> Effects {
         let bytes = min(bytes, bodyLength)
+        if bytes != bytesSent { (bytesSent, lastActivity) = (bytes, now) }
         guard !isEnded, gate.passes(bytes, at: now) else { return .none }
         return Effects(events: [.sent(bytes)])
     }
 
-    mutating func didReceive(_ head: HTTPURLResponse) -> Effects {
+    mutating func didReceive(_ head: HTTPURLResponse, at now: ContinuousClock.Instant) -> Effects {
+        lastActivity = now
         guard !isEnded, failure == nil else { return .none }
         if (100..<200).contains(head.statusCode) { return Effects(events: [.interim(head)]) }
         phase = .receiving(head)
@@ -64,7 +79,8 @@ struct TransferMachine {
         return effects
     }
 
-    mutating func didReceive(_ data: Data) -> Effects {
+    mutating func didReceive(_ data: Data, at now: ContinuousClock.Instant) -> Effects {
+        lastActivity = now
         guard !isEnded, failure == nil else { return .none }
         received += data.count
         guard received <= responseBodyLimit else {
@@ -72,6 +88,12 @@ struct TransferMachine {
             return Effects(stops: true)
         }
         return Effects(events: [.data(data)])
+    }
+
+    /// Time has gone by.
+    mutating func didPass(_ now: ContinuousClock.Instant) -> Effects {
+        guard now - lastActivity >= idleLimit else { return .none }
+        return fail(UploadError(.timedOut, detail: "\(idleLimit)"))
     }
 
     /// Gives the exchange up for a reason of our own; the first one counts.
@@ -97,6 +119,7 @@ struct TransferMachine {
             // Only a final status is an answer: an interim one may be all that came before the connection ended.
             if let lastHead, lastHead.statusCode >= 200 {
                 effects.events = [.head(lastHead)]
+                effects.error = Self.defect(of: lastHead)
             } else {
                 effects.error = UploadError(.connectionLost, detail: "no final response")
             }
@@ -123,8 +146,8 @@ struct TransferMachine {
     /// RFC 9112 §6.3: a list of equal lengths counts as one.
     private static func declaredLength(of head: HTTPURLResponse) -> DeclaredLength {
         guard let text = head.value(forHTTPHeaderField: "Content-Length") else { return .none }
-        let lengths = Set(text.split(separator: ",").map { Int64($0.trimmingCharacters(in: .whitespaces)) })
-        guard lengths.count == 1, let length = lengths.first ?? nil, length >= 0 else { return .malformed(text) }
+        let lengths = Set(text.split(separator: ",").map { Int64(decimal: $0.trimmingCharacters(in: .whitespaces)) })
+        guard lengths.count == 1, let length = lengths.first ?? nil else { return .malformed(text) }
         return .length(length)
     }
 }

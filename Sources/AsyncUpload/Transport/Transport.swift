@@ -22,6 +22,8 @@ struct OutgoingRequest: Sendable {
     var body: (any BodySource)?
     /// How many bytes of response body are taken in.
     var responseBodyLimit: Int
+    /// How long nothing may move before the exchange fails with ``UploadError/Code-swift.struct/timedOut``.
+    var idleLimit: Duration
 }
 
 /// An exchange that is under way.

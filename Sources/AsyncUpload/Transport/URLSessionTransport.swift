@@ -8,25 +8,29 @@ final class URLSessionTransport: Transport {
     /// `nil` once it is invalidated; on Linux its connections stay open for as long as it exists.
     private let session: Locked<URLSession?>
     private let delegate: SessionDelegate
+    /// Where the session is asked for something, in order. That may wait for the session's own queue, which must hold up
+    /// neither the cooperative pool nor the delegate.
+    private let control = DispatchQueue(label: "AsyncUpload.URLSessionTransport")
     private let proxy: SessionDelegateProxy
+    private let strategy: BodyStrategy
 
     /// - Parameters:
     ///   - connectionLimit: how many connections to one host may be open at a time.
-    ///   - timeout: how many seconds may go by without a byte moving.
-    init(connectionLimit: Int, timeout: TimeInterval, strategy: BodyStrategy = .platformDefault) {
+    ///   - strategy: how the session gets at the bytes of a body.
+    init(connectionLimit: Int, strategy: BodyStrategy = .platformDefault) {
         let executor = DelegateQueueExecutor(label: "AsyncUpload.SessionDelegate")
-        proxy = SessionDelegateProxy()
-        delegate = SessionDelegate(executor: executor, proxy: proxy, strategy: strategy)
+        proxy = SessionDelegateProxy(control: control)
+        delegate = SessionDelegate(executor: executor, proxy: proxy, strategy: strategy, control: control)
         proxy.setDelegate(delegate)
         let configuration = URLSessionConfiguration.ephemeral
         configuration.httpMaximumConnectionsPerHost = max(1, connectionLimit)
-        configuration.timeoutIntervalForRequest = timeout
         configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
         configuration.urlCache = nil
         configuration.urlCredentialStorage = nil
         session = Locked(
             URLSession(configuration: configuration, delegate: proxy, delegateQueue: executor.makeOperationQueue())
         )
+        self.strategy = strategy
     }
 
     deinit {
@@ -35,7 +39,11 @@ final class URLSessionTransport: Transport {
 
     func send(_ outgoing: OutgoingRequest) async throws -> Transfer {
         guard let session = session.withLock({ $0 }) else { throw UploadError(.shutDown) }
-        return try await delegate.start(outgoing, in: session)
+        try Task.checkCancellation()
+        let task = await withCheckedContinuation { continuation in
+            control.async { continuation.resume(returning: self.strategy.makeTask(for: outgoing, in: session)) }
+        }
+        return try await delegate.start(task, for: outgoing)
     }
 
     func shutDown() async {

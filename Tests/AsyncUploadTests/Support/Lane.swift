@@ -58,7 +58,6 @@ extension Uploader {
         configure(&configuration)
         let transport = URLSessionTransport(
             connectionLimit: configuration.maximumUploadsInFlight,
-            timeout: configuration.timeoutIntervalForRequest,
             strategy: strategy
         )
         self.init(configuration: configuration, transport: transport)

@@ -165,6 +165,30 @@ extension OverTheWire {
             #expect(atLimit.response??.count == 1000)
         }
 
+        @Test(
+            "A server that stands still is given up after the limit, fractions of seconds included",
+            arguments: BodyKind.allCases
+        )
+        func idle(kind: BodyKind) async throws {
+            let lane = try Lane { $0.timeoutIntervalForRequest = 0.3 }
+            lane.server.route(nil, "/unread") { $0.hold() }
+            lane.server.route(nil, "/unanswered", LoopbackServer.neverAnswer)
+            lane.server.route(nil, "/late") { exchange in
+                try exchange.readBody()
+                try exchange.wait(.milliseconds(100))
+                try exchange.respond(200)
+            }
+            #expect(try await lane.upload(bytes(30_000_000), as: kind, to: "/unread").code == .timedOut)
+            #expect(try await lane.upload(bytes(1000), as: kind, to: "/unanswered").code == .timedOut)
+            #expect(try await lane.upload(bytes(1000), as: kind, to: "/late").response != nil)
+            var request = lane.request("/unanswered")
+            request.timeoutInterval = 0.05
+            let start = ContinuousClock.now
+            let seen = await Observation(lane.uploader.upload(for: request, from: bytes(10)))
+            #expect(seen.code == .timedOut)
+            #expect(ContinuousClock.now - start >= .milliseconds(50))
+        }
+
         @Test("No server and no host have errors of their own", arguments: BodyKind.allCases)
         func unreachable(kind: BodyKind) async throws {
             let lane = try Lane()
