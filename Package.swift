@@ -9,7 +9,11 @@ let package = Package(
         .executable(name: "upload", targets: ["upload"]),
     ],
     targets: [
-        .target(name: "AsyncUpload"),
+        .target(
+            name: "AsyncUpload",
+            dependencies: [.target(name: "CLibcurl", condition: .when(platforms: [.linux]))]
+        ),
+        .target(name: "CLibcurl"),
         .target(name: "LoopbackServer"),
         .executableTarget(name: "upload", dependencies: ["AsyncUpload", "LoopbackServer"]),
         .executableTarget(name: "Benchmarks", dependencies: ["AsyncUpload", "LoopbackServer"], path: "Benchmarks"),
@@ -20,7 +24,7 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
-for target in package.targets {
+for target in package.targets where target.name != "CLibcurl" {
     target.swiftSettings = [
         .enableUpcomingFeature("ExistentialAny"),
         .enableUpcomingFeature("InternalImportsByDefault"),

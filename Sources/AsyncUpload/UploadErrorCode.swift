@@ -30,6 +30,8 @@ extension UploadError.Code {
 
     /// The request cannot be sent as it is: its URL is not one of HTTP, or a header field is not valid.
     public static let invalidRequest = Self(.invalidRequest)
+    /// The transport that the configuration asks for is not there.
+    public static let transportUnavailable = Self(.transportUnavailable)
     /// The uploader was shut down before the upload was started.
     public static let shutDown = Self(.shutDown)
 
@@ -69,7 +71,7 @@ extension UploadError.Code {
 extension UploadError.Code {
     enum Kind: String {
         case fileNotFound, permissionDenied, notARegularFile, fileChanged, bodyUnreadable, bodyNotEncodable
-        case invalidRequest, shutDown
+        case invalidRequest, transportUnavailable, shutDown
         case hostNotFound, cannotConnect, secureConnectionFailed, connectionLost, timedOut, transferFailed
         case unacceptableStatus, responseUnreadable, responseTooLarge, bodyNotSent, responseNotDecodable
         case tooManyRedirects, redirectRefused
@@ -84,6 +86,7 @@ extension UploadError.Code {
             case .bodyUnreadable: ("The body could not be read", "Check the disk that the file is on")
             case .bodyNotEncodable: ("The value could not be encoded", "Check the value and its encoder")
             case .invalidRequest: ("The request is not valid", "Correct the URL or the header field")
+            case .transportUnavailable: ("The transport is not available", "Choose another one")
             case .shutDown: ("The uploader is shut down", "Make a new one")
             case .hostNotFound: ("Host not found", "Check the host's name and the network")
             case .cannotConnect: ("Could not connect", "Check that the server runs and can be reached")

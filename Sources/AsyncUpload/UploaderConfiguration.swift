@@ -3,6 +3,9 @@ public import Foundation
 extension Uploader {
     /// How an uploader works. Changing a configuration does not change the uploaders made with it.
     public struct Configuration: Sendable {
+        /// What carries the uploads.
+        public var transport = TransportChoice.automatic
+
         /// How many uploads are under way at a time; the others wait, first come, first served. At least 1.
         ///
         /// It also limits the connections to one host. Uploads that wait hold no descriptor.

@@ -10,11 +10,11 @@ enum BodyKind: String, CaseIterable, CustomTestStringConvertible {
     var testDescription: String { rawValue }
 
     /// The kinds whose upload may end before the body is through; see ``KnownIssue/nativeFileEndsEarly``.
-    static let endingEarly = BodyStrategy.underTest == .native ? [.data] : allCases
+    static let endingEarly = Carrier.underTest == .native ? [.data] : allCases
 
-    /// The same with each strategy.
-    static let endingEarlyByStrategy: [(BodyStrategy, BodyKind)] = [
-        (.streamed, .data), (.streamed, .file), (.native, .data),
+    /// The same with each carrier.
+    static let endingEarlyByCarrier: [(Carrier, BodyKind)] = [
+        (.automatic, .data), (.automatic, .file), (.streamed, .data), (.streamed, .file), (.native, .data),
     ]
 
     /// A body of this kind with the given bytes, for as long as the scratch folder exists.

@@ -11,13 +11,13 @@ struct Lane {
     let uploader: Uploader
 
     init(
-        _ strategy: BodyStrategy = .underTest,
+        _ carrier: Carrier = .underTest,
         receiveBufferSize: Int? = nil,
         _ configure: (inout Uploader.Configuration) -> Void = { _ in }
     ) throws {
         server = try LoopbackServer(receiveBufferSize: receiveBufferSize)
         scratch = try ScratchFolder()
-        uploader = Uploader(strategy: strategy, configure)
+        uploader = Uploader(carrier, configure)
     }
 
     func request(_ path: String, method: String = "PUT") -> URLRequest {
@@ -38,13 +38,6 @@ struct Lane {
     }
 }
 
-extension BodyStrategy {
-    /// What the tests use unless they say otherwise: the platform's own, or the native one where the environment asks
-    /// for it. That is how what Apple's users get is tested on Linux.
-    static let underTest: BodyStrategy =
-        ProcessInfo.processInfo.environment["ASYNCUPLOAD_BODY_STRATEGY"] == "native" ? .native : .platformDefault
-}
-
 extension URLRequest {
     init(url: URL, method: String) {
         self.init(url: url)
@@ -53,13 +46,10 @@ extension URLRequest {
 }
 
 extension Uploader {
-    convenience init(strategy: BodyStrategy, _ configure: (inout Configuration) -> Void = { _ in }) {
+    convenience init(_ carrier: Carrier, _ configure: (inout Configuration) -> Void = { _ in }) {
         var configuration = Configuration()
         configure(&configuration)
-        let transport = URLSessionTransport(
-            connectionLimit: configuration.maximumUploadsInFlight,
-            strategy: strategy
-        )
+        let transport = carrier.makeTransport(connectionLimit: configuration.maximumUploadsInFlight)
         self.init(configuration: configuration, transport: transport)
     }
 }

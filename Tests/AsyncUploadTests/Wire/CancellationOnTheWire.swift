@@ -39,10 +39,10 @@ extension OverTheWire {
             try await lane.server.wait { $0.openConnectionCount == 0 }
         }
 
-        @Test("C11: leaving the loop stops the upload", arguments: BodyKind.endingEarlyByStrategy)
-        func leavingTheLoop(strategy: BodyStrategy, kind: BodyKind) async throws {
-            let lane = try Lane(strategy)
-            lane.server.route(nil, "/*", LoopbackServer.accept(bytesPerSecond: 1_000_000))
+        @Test("C11: leaving the loop stops the upload", arguments: BodyKind.endingEarlyByCarrier)
+        func leavingTheLoop(carrier: Carrier, kind: BodyKind) async throws {
+            let lane = try Lane(carrier)
+            lane.server.route(nil, "/*", LoopbackServer.accept(bytesPerSecond: 5_000_000))
             let body = try kind.body(bytes(50_000_000), in: lane.scratch)
             for try await event in lane.uploader.upload(for: lane.request("/x"), from: body) {
                 guard case .progress(let fraction) = event, fraction == 0 else { break }
@@ -67,10 +67,10 @@ extension OverTheWire {
 
         @Test(
             "Cancelling the surrounding task stops the upload; the loop throws",
-            arguments: BodyKind.endingEarlyByStrategy
+            arguments: BodyKind.endingEarlyByCarrier
         )
-        func cancellingTheTask(strategy: BodyStrategy, kind: BodyKind) async throws {
-            let lane = try Lane(strategy)
+        func cancellingTheTask(carrier: Carrier, kind: BodyKind) async throws {
+            let lane = try Lane(carrier)
             let valve = Valve()
             lane.server.route(nil, "/*", valve.handler)
             let work = Task { try await lane.upload(bytes(50_000_000), as: kind, to: "/x") }

@@ -20,7 +20,7 @@ extension OverTheWire {
                     }
                     let request = URLRequest(url: server.url("/x"), method: "PUT")
                     await #expect(throws: UploadError.self) {
-                        try await Uploader().response(for: request, from: Data("body".utf8))
+                        try await Uploader(.streamed).response(for: request, from: Data("body".utf8))
                     }
                 }
             }
@@ -33,7 +33,7 @@ extension OverTheWire {
             ]
         )
         func rejectedHeads(answer: String) async throws {
-            let lane = try Lane()
+            let lane = try Lane(.streamed)
             lane.server.route(nil, "/*") { exchange in
                 try exchange.readBody()
                 try exchange.send(answer)
@@ -47,7 +47,7 @@ extension OverTheWire {
 
         @Test("C33: Latin-1 bytes in a head")
         func latin1() async throws {
-            let lane = try Lane()
+            let lane = try Lane(.streamed)
             lane.server.route(nil, "/*") { exchange in
                 try exchange.readBody()
                 try exchange.send(

@@ -121,11 +121,11 @@ extension OverTheWire {
 
         @Test(
             "C29: a 401 without a credential is the answer, with its body, at once",
-            arguments: BodyKind.endingEarlyByStrategy
+            arguments: BodyKind.endingEarlyByCarrier
         )
-        func challengeUnanswered(strategy: BodyStrategy, kind: BodyKind) async throws {
+        func challengeUnanswered(carrier: Carrier, kind: BodyKind) async throws {
             for readingBody in [true, false] {
-                let lane = try Lane(strategy)
+                let lane = try Lane(carrier)
                 lane.server.route(nil, "/x") { exchange in
                     if readingBody { try exchange.readBody() }
                     let challenge = [("WWW-Authenticate", "Basic realm=\"r\""), ("Connection", "close")]
@@ -142,11 +142,11 @@ extension OverTheWire {
 
         @Test(
             "C01: a challenge is answered once, with the whole body, and progress stays in 0...1",
-            arguments: BodyStrategy.allCases,
+            arguments: Carrier.allCases,
             BodyKind.allCases
         )
-        func challengeAnswered(strategy: BodyStrategy, kind: BodyKind) async throws {
-            let lane = try Lane(strategy) {
+        func challengeAnswered(carrier: Carrier, kind: BodyKind) async throws {
+            let lane = try Lane(carrier) {
                 $0.credential = URLCredential(user: "user", password: "secret", persistence: .none)
             }
             lane.server.route(nil, "/right", LoopbackServer.unauthorized(user: "user", password: "secret"))

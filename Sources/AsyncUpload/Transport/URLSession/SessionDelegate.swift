@@ -161,6 +161,10 @@ actor SessionDelegate {
 
     private func endIdleExchanges() {
         let now = ContinuousClock.now
-        for number in exchanges.keys { update(number) { $0.machine.didPass(now) } }
+        for number in exchanges.keys {
+            // A file that has become shorter is waited for, and nothing else would tell.
+            checkBody(number)
+            update(number) { $0.machine.didPass(now) }
+        }
     }
 }

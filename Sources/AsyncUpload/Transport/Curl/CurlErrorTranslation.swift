@@ -1,0 +1,35 @@
+import Foundation
+
+/// Puts libcurl's result codes into the terms of ``UploadError``.
+enum CurlErrorTranslation {
+    /// libcurl's own code, as the underlying error.
+    static let domain = "libcurl"
+
+    /// - Parameters:
+    ///   - code: a `CURLcode` other than 0.
+    ///   - reason: libcurl's words for it.
+    static func uploadError(code: CInt, reason: String) -> UploadError {
+        let underlying = NSError(
+            domain: domain,
+            code: Int(code),
+            userInfo: [NSLocalizedDescriptionKey: reason]
+        )
+        return UploadError(kind(of: code, reason: reason), detail: reason, underlying: underlying)
+    }
+
+    private static func kind(of code: CInt, reason: String) -> UploadError.Code {
+        switch code {
+        case 3: .invalidRequest
+        case 5, 6: .hostNotFound
+        case 7: .cannotConnect
+        case 28: .timedOut
+        case 35, 51, 53, 54, 58, 59, 60, 64, 66, 77, 80, 82, 83, 90, 91, 98: .secureConnectionFailed
+        // Only HTTP URLs get this far: with "unsupported protocol" it is the answer that is not HTTP. A line of the head
+        // that is too long is "out of memory".
+        case 1, 8, 27, 61, 100: .responseUnreadable
+        case 56 where reason.lowercased().contains("chunk"): .responseUnreadable
+        case 16, 18, 52, 55, 56, 92: .connectionLost
+        default: .transferFailed
+        }
+    }
+}

@@ -1,0 +1,12 @@
+extension Platform {
+    #if canImport(CLibcurl)
+        /// - Returns: `nil` when libcurl is not to be had.
+        static func makeCurlTransport(connectionLimit: Int) -> (any Transport)? {
+            CurlTransport(connectionLimit: connectionLimit)
+        }
+    #else
+        static func makeCurlTransport(connectionLimit: Int) -> (any Transport)? {
+            nil
+        }
+    #endif
+}

@@ -1,0 +1,10 @@
+/// Stands for a transport that was asked for and is not there: fails whatever it is given.
+struct UnavailableTransport: Transport {
+    let name: String
+
+    func send(_ outgoing: OutgoingRequest) async throws -> Transfer {
+        throw UploadError(.transportUnavailable, detail: name)
+    }
+
+    func shutDown() async {}
+}

@@ -1,0 +1,129 @@
+#include "CLibcurl.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+
+// The names and types of the documented interface, as far as they are used.
+typedef struct {
+    int message;
+    clibcurl_easy *easy;
+    union {
+        void *other;
+        int result;
+    } data;
+} message;
+
+static struct {
+    int (*global_init)(long);
+    clibcurl_easy *(*easy_init)(void);
+    void (*easy_reset)(clibcurl_easy *);
+    void (*easy_cleanup)(clibcurl_easy *);
+    const char *(*easy_strerror)(int);
+    int (*easy_setopt)(clibcurl_easy *, int, ...);
+    clibcurl_list *(*slist_append)(clibcurl_list *, const char *);
+    void (*slist_free_all)(clibcurl_list *);
+    clibcurl_multi *(*multi_init)(void);
+    int (*multi_cleanup)(clibcurl_multi *);
+    int (*multi_setopt)(clibcurl_multi *, int, ...);
+    int (*multi_add_handle)(clibcurl_multi *, clibcurl_easy *);
+    int (*multi_remove_handle)(clibcurl_multi *, clibcurl_easy *);
+    int (*multi_perform)(clibcurl_multi *, int *);
+    int (*multi_poll)(clibcurl_multi *, void *, unsigned int, int, int *);
+    int (*multi_wakeup)(clibcurl_multi *);
+    message *(*multi_info_read)(clibcurl_multi *, int *);
+} curl;
+
+static bool is_loaded;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void load(void) {
+    void *library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
+    if (!library) return;
+    struct {
+        const char *name;
+        void **function;
+    } table[] = {
+        {"curl_global_init", (void **)&curl.global_init},
+        {"curl_easy_init", (void **)&curl.easy_init},
+        {"curl_easy_reset", (void **)&curl.easy_reset},
+        {"curl_easy_cleanup", (void **)&curl.easy_cleanup},
+        {"curl_easy_strerror", (void **)&curl.easy_strerror},
+        {"curl_easy_setopt", (void **)&curl.easy_setopt},
+        {"curl_slist_append", (void **)&curl.slist_append},
+        {"curl_slist_free_all", (void **)&curl.slist_free_all},
+        {"curl_multi_init", (void **)&curl.multi_init},
+        {"curl_multi_cleanup", (void **)&curl.multi_cleanup},
+        {"curl_multi_setopt", (void **)&curl.multi_setopt},
+        {"curl_multi_add_handle", (void **)&curl.multi_add_handle},
+        {"curl_multi_remove_handle", (void **)&curl.multi_remove_handle},
+        {"curl_multi_perform", (void **)&curl.multi_perform},
+        {"curl_multi_poll", (void **)&curl.multi_poll},
+        {"curl_multi_wakeup", (void **)&curl.multi_wakeup},
+        {"curl_multi_info_read", (void **)&curl.multi_info_read},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        *table[i].function = dlsym(library, table[i].name);
+        if (!*table[i].function) return;
+    }
+    // CURL_GLOBAL_ALL; counted, so FoundationNetworking's own call does not matter.
+    is_loaded = curl.global_init(3) == 0;
+}
+
+bool clibcurl_load(void) {
+    pthread_once(&once, load);
+    return is_loaded;
+}
+
+clibcurl_easy *clibcurl_easy_init(void) { return curl.easy_init(); }
+void clibcurl_easy_reset(clibcurl_easy *easy) { curl.easy_reset(easy); }
+void clibcurl_easy_cleanup(clibcurl_easy *easy) { curl.easy_cleanup(easy); }
+const char *clibcurl_easy_strerror(int code) { return curl.easy_strerror(code); }
+
+int clibcurl_set_long(clibcurl_easy *easy, int option, long value) { return curl.easy_setopt(easy, option, value); }
+int clibcurl_set_int64(clibcurl_easy *easy, int option, int64_t value) {
+    return curl.easy_setopt(easy, option, value);
+}
+int clibcurl_set_string(clibcurl_easy *easy, int option, const char *value) {
+    return curl.easy_setopt(easy, option, value);
+}
+int clibcurl_set_pointer(clibcurl_easy *easy, int option, void *value) {
+    return curl.easy_setopt(easy, option, value);
+}
+int clibcurl_set_list(clibcurl_easy *easy, int option, clibcurl_list *value) {
+    return curl.easy_setopt(easy, option, value);
+}
+int clibcurl_set_transfer_function(clibcurl_easy *easy, int option, clibcurl_transfer_function value) {
+    return curl.easy_setopt(easy, option, value);
+}
+int clibcurl_set_seek_function(clibcurl_easy *easy, int option, clibcurl_seek_function value) {
+    return curl.easy_setopt(easy, option, value);
+}
+
+clibcurl_list *clibcurl_list_append(clibcurl_list *list, const char *text) { return curl.slist_append(list, text); }
+void clibcurl_list_free(clibcurl_list *list) { curl.slist_free_all(list); }
+
+clibcurl_multi *clibcurl_multi_init(void) { return curl.multi_init(); }
+void clibcurl_multi_cleanup(clibcurl_multi *multi) { curl.multi_cleanup(multi); }
+int clibcurl_multi_set_long(clibcurl_multi *multi, int option, long value) {
+    return curl.multi_setopt(multi, option, value);
+}
+int clibcurl_multi_add(clibcurl_multi *multi, clibcurl_easy *easy) { return curl.multi_add_handle(multi, easy); }
+int clibcurl_multi_remove(clibcurl_multi *multi, clibcurl_easy *easy) { return curl.multi_remove_handle(multi, easy); }
+int clibcurl_multi_perform(clibcurl_multi *multi, int *running) { return curl.multi_perform(multi, running); }
+int clibcurl_multi_poll(clibcurl_multi *multi, int timeout_ms) {
+    return curl.multi_poll(multi, NULL, 0, timeout_ms, NULL);
+}
+int clibcurl_multi_wakeup(clibcurl_multi *multi) { return curl.multi_wakeup(multi); }
+
+clibcurl_easy *clibcurl_multi_next_done(clibcurl_multi *multi, int *result) {
+    int left;
+    message *next;
+    while ((next = curl.multi_info_read(multi, &left))) {
+        // CURLMSG_DONE, the only one there is.
+        if (next->message == 1) {
+            *result = next->data.result;
+            return next->easy;
+        }
+    }
+    return NULL;
+}
