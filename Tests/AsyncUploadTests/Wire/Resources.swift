@@ -167,7 +167,7 @@ extension OverTheWire {
                 let during = ProcessResources.current
                 // Two ends of each connection and a file each.
                 #expect(during.descriptors < before.descriptors + 40)
-                #expect(during.residentSize < before.residentSize + 64 << 20)
+                #expect(ProcessResources.isSanitized || during.residentSize < before.residentSize + 64 << 20)
                 go.signal()
                 for task in tasks { _ = try await task.response }
                 #expect(lane.server.requests.count == 5000)
