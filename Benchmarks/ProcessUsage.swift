@@ -13,10 +13,11 @@ struct ProcessUsage {
     /// - Throws: an error when it cannot be started or fails.
     init(running arguments: [String]) throws {
         var argv = ([CommandLine.arguments[0]] + arguments).map { strdup($0) } + [nil]
-        defer { argv.forEach { free($0) } }
+        var environment = ProcessInfo.processInfo.environment.map { strdup("\($0)=\($1)") } + [nil]
+        defer { (argv + environment).forEach { free($0) } }
         let start = ContinuousClock.now
         var child = pid_t()
-        let failure = posix_spawnp(&child, CommandLine.arguments[0], nil, nil, &argv, environ)
+        let failure = posix_spawnp(&child, CommandLine.arguments[0], nil, nil, &argv, &environment)
         guard failure == 0 else { throw POSIXError(POSIXErrorCode(rawValue: failure) ?? .EIO) }
         var status: CInt = 0
         var usage = rusage()

@@ -66,7 +66,7 @@ public struct UploadResponse: Sendable {
 
 /// What an upload cost.
 public struct UploadMetrics: Sendable, Equatable {
-    /// How many bytes of the body the last request sent.
+    /// How many bytes of the body were sent by the last request that carried it.
     public var bytesSent: Int64
 
     /// From the first request to the end of the response; the time spent waiting for a turn is not in it.

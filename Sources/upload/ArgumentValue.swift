@@ -10,7 +10,7 @@ enum ArgumentValue {
 
     static func header(_ text: String) throws(UsageError) -> Options.HeaderField {
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else {
-            throw UsageError("-H needs 'Name: value', not \(text.debugDescription)")
+            throw UsageError("-H needs 'Name: value'")
         }
         let name = String(text[..<colon])
         guard isToken(name) else { throw UsageError("\(name.debugDescription) is not the name of a header") }

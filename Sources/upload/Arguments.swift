@@ -104,7 +104,8 @@ struct Arguments {
             guard operands.count == 1 else { throw UsageError("--json takes a URL and no FILE") }
         } else if operands.count == 1 {
             throw Destination.looksLikeURL(last)
-                ? UsageError("no FILE to send to \(last)") : UsageError("no URL to send \(last) to")
+                ? UsageError("no FILE to send to \(SafeText.withoutPassword(last))")
+                : UsageError("no URL to send \(last) to")
         }
         if !Destination.looksLikeURL(last), operands.dropLast().contains(where: Destination.looksLikeURL) {
             throw UsageError("the URL comes last, after the files")

@@ -13,11 +13,11 @@ struct Destination: Equatable {
         guard Self.looksLikeURL(text) else {
             let advice =
                 text.contains("://") || text.hasPrefix("/") || text.hasPrefix(".") ? "" : ": is http:// missing?"
-            throw UsageError("\(text) is not an http or https URL\(advice)")
+            throw UsageError("\(SafeText.withoutPassword(text)) is not an http or https URL\(advice)")
         }
         guard let url = URL(string: text), var parts = URLComponents(url: url, resolvingAgainstBaseURL: true),
             let host = parts.host, !host.isEmpty, (parts.port ?? 80) <= 65535
-        else { throw UsageError("\(text) is not a valid URL") }
+        else { throw UsageError("\(SafeText.withoutPassword(text)) is not a valid URL") }
         if let user = parts.user {
             authorization = .basic(user: user, password: parts.password ?? "")
         } else {
@@ -28,7 +28,7 @@ struct Destination: Equatable {
         parts.fragment = nil
         if parts.percentEncodedPath.isEmpty { parts.percentEncodedPath = "/" }
         isFolder = parts.percentEncodedPath.hasSuffix("/") && parts.percentEncodedQuery == nil
-        guard let url = parts.url else { throw UsageError("\(text) is not a valid URL") }
+        guard let url = parts.url else { throw UsageError("\(SafeText.withoutPassword(text)) is not a valid URL") }
         self.url = url
     }
 

@@ -20,6 +20,12 @@ struct Source: Equatable, Sendable {
     var content: Content
     var url: URL
 
+    /// The file's path, if it is one.
+    var path: String? {
+        guard case .file(let path) = content else { return nil }
+        return path
+    }
+
     /// What it is called in messages: the path as it was typed.
     var label: String {
         switch content {

@@ -39,7 +39,7 @@ struct ProgressTally {
         for (index, snapshot) in snapshots.enumerated() {
             let sent = snapshot.bytesSent
             // A request that starts over counts from 0.
-            moved += sent >= lastSent[index] ? sent - lastSent[index] : sent
+            moved = moved.adding(sent >= lastSent[index] ? sent - lastSent[index] : sent)
             lastSent[index] = sent
         }
         let rate = measuredRate(at: now)
@@ -57,7 +57,7 @@ struct ProgressTally {
         guard failures < labels.count || snapshots.contains(where: { $0.bytesSent > 0 }) else { return nil }
         let duration = duration ?? (now - start)
         let seconds = duration / .seconds(1)
-        let sent = snapshots.reduce(0) { $0 + $1.bytesSent }
+        let sent = snapshots.reduce(Int64(0)) { $0.adding($1.bytesSent) }
         let ending: ProgressBar.Ending =
             if ends.values.contains(.stopped) || ends.count < labels.count {
                 .note("stopped")
@@ -70,7 +70,7 @@ struct ProgressTally {
     }
 
     private func bar(_ snapshots: [UploadProgress], rate: Double, ending: ProgressBar.Ending) -> ProgressBar {
-        let total = snapshots.indices.reduce(Int64(0)) { $0 + size(of: $1, snapshots[$1]) }
+        let total = snapshots.indices.reduce(Int64(0)) { $0.adding(size(of: $1, snapshots[$1])) }
         let done = snapshots.indices.reduce(0.0) {
             $0 + Double(size(of: $1, snapshots[$1])) * snapshots[$1].fraction
         }
@@ -81,7 +81,7 @@ struct ProgressTally {
         return ProgressBar(
             label: label,
             fraction: fraction,
-            sent: min(snapshots.reduce(0) { $0 + $1.bytesSent }, total),
+            sent: min(snapshots.reduce(Int64(0)) { $0.adding($1.bytesSent) }, total),
             total: total,
             bytesPerSecond: rate,
             ending: ending
@@ -106,5 +106,13 @@ struct ProgressTally {
         while history.count > 2, now - history[1].at >= Self.memory { history.removeFirst() }
         let seconds = (now - history[0].at) / .seconds(1)
         return seconds > 0 ? Double(moved - history[0].moved) / seconds : 0
+    }
+}
+
+extension Int64 {
+    /// The sum, or the largest number there is: files can have sizes whose sum is beyond it.
+    fileprivate func adding(_ other: Int64) -> Int64 {
+        let (sum, hasOverflowed) = addingReportingOverflow(other)
+        return hasOverflowed ? .max : sum
     }
 }

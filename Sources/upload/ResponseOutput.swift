@@ -26,12 +26,21 @@ final class ResponseOutput {
         stream = StandardStream(descriptor: descriptor)
     }
 
+    /// Whether responses go into this very file, under whatever name.
+    func goes(into path: String) -> Bool {
+        guard self.path != nil else { return false }
+        var output = stat()
+        var file = stat()
+        guard fstat(stream.descriptor, &output) == 0, stat(path, &file) == 0 else { return false }
+        return output.st_dev == file.st_dev && output.st_ino == file.st_ino
+    }
+
     var isTerminal: Bool { Platform.isTerminal(stream.descriptor) }
 
     func write(_ response: UploadResponse) throws(SystemError) {
         if !hasWritten, path != nil { _ = ftruncate(stream.descriptor, 0) }
         hasWritten = true
-        var data = includesHead ? Data(Self.head(of: response).utf8) : Data()
+        var data = includesHead ? Data(head(of: response).utf8) : Data()
         data.append(response.body ?? Data())
         // The shell's prompt shall not stick to it.
         if isTerminal, let last = data.last, last != UInt8(ascii: "\n") { data.append(UInt8(ascii: "\n")) }
@@ -48,8 +57,12 @@ final class ResponseOutput {
     }
 
     /// The library does not tell the version and the reason phrase; the phrase may be empty (RFC 9112 §4).
-    private static func head(of response: UploadResponse) -> String {
-        let fields = response.headers.map { "\($0.name): \($0.value)\r\n" }.joined()
-        return "HTTP/1.1 \(response.statusCode) \r\n\(fields)\r\n"
+    private func head(of response: UploadResponse) -> String {
+        let fields = response.headers.map { field in
+            let line = "\(field.name): \(field.value)"
+            // What a server sends must not be able to move the cursor.
+            return (isTerminal ? SafeText.escaped(line) : line) + "\r\n"
+        }
+        return "HTTP/1.1 \(response.statusCode) \r\n\(fields.joined())\r\n"
     }
 }

@@ -14,6 +14,10 @@ struct Runner {
             report(outputError: error)
             return .outputFailed
         }
+        if let source = files.first(where: { $0.path.map(output.goes) == true }) {
+            StandardStream.error.write(UsageError("-o would overwrite \(source.label)").line + "\n")
+            return .usage
+        }
         let batch = Batch(files.map { Job($0, options) }, options: options, style: style)
         var writer = OrderedWriter(output: output)
         let outcomes = await batch.run { index, outcome in

@@ -1,3 +1,5 @@
+import Foundation
+
 /// Text from outside, made fit for one line of a terminal.
 enum SafeText {
     /// Without what could move the cursor, start a line or turn the writing direction around.
@@ -13,6 +15,15 @@ enum SafeText {
             }
         }
         return result
+    }
+
+    /// Without the user and the password of a URL, whether it is a valid one or not.
+    static func withoutPassword(_ text: String) -> String {
+        guard let scheme = text.range(of: "://") else { return text }
+        let rest = text[scheme.upperBound...]
+        let end = rest.firstIndex { "/?#".contains($0) } ?? rest.endIndex
+        guard let at = rest[..<end].lastIndex(of: "@") else { return text }
+        return String(text[..<scheme.upperBound] + rest[rest.index(after: at)...])
     }
 
     /// With a question mark for each character that is not ASCII.

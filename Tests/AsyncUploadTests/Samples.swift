@@ -77,6 +77,7 @@ import Testing
         }
         #expect(!blocks.isEmpty)
         for block in blocks {
+            guard !block.hasPrefix(".package") else { continue }
             let wanted = lines(of: block).filter {
                 !$0.hasPrefix("import ") && !$0.hasPrefix(".package") && !$0.hasPrefix(".product")
             }

@@ -38,6 +38,16 @@ struct EndToEndTests {
         #expect(request.header("User-Agent") == "upload/0.1.0")
     }
 
+    @Test func doesNotOverwriteWhatItSends() async throws {
+        let link = tool.folder.url.appendingPathComponent("link")
+        try FileManager.default.createSymbolicLink(atPath: link.path, withDestinationPath: "movie.bin")
+        let result = try await tool.run("-o", "link", "movie.bin", url("/x"))
+        #expect(result.status == 2)
+        #expect(result.errors == "upload: -o would overwrite movie.bin; see upload --help\n")
+        #expect(server.connectionCount == 0)
+        #expect(try Data(contentsOf: tool.folder.url.appendingPathComponent("movie.bin")) == file)
+    }
+
     @Test func methodAndFields() async throws {
         let result = try await tool.run(
             "-XPATCH",

@@ -20,6 +20,10 @@ protocol BodySource: AnyObject, Sendable {
 
     /// Throws ``UploadError/Code-swift.struct/fileChanged`` if the body is no longer what it was when it was opened.
     func checkUnchanged() throws
+
+    /// Throws ``UploadError/Code-swift.struct/fileChanged`` if the name of the body's file now stands for another file.
+    /// That matters only to who opens it by name.
+    func checkNameUnchanged() throws
 }
 
 /// Where the bytes of a body are.

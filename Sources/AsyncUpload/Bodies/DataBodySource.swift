@@ -21,4 +21,6 @@ final class DataBodySource: BodySource {
     }
 
     func checkUnchanged() {}
+
+    func checkNameUnchanged() {}
 }

@@ -2,7 +2,7 @@ import Foundation
 
 /// A body that is read from a regular file, piece by piece.
 ///
-/// The file is opened once and recognised by its descriptor: what happens to its name afterwards does not matter.
+/// The file is opened once and read through its descriptor: what happens to its name afterwards does not matter.
 /// Its size and modification time must stay what they were, or the read fails: the bytes sent so far and those
 /// still to come would belong to different contents.
 final class FileBodySource: BodySource {
@@ -63,6 +63,12 @@ final class FileBodySource: BodySource {
     func checkUnchanged() throws {
         let status = try FileStatus(of: descriptor, path: url.path)
         guard status.size == length, status.modified == modified else {
+            throw UploadError(.fileChanged, detail: url.path)
+        }
+    }
+
+    func checkNameUnchanged() throws {
+        guard try FileStatus(of: url.path).file == FileStatus(of: descriptor, path: url.path).file else {
             throw UploadError(.fileChanged, detail: url.path)
         }
     }

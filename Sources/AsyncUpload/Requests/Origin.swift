@@ -16,6 +16,7 @@ struct Origin: Hashable {
         case "https": port = url.port ?? 443
         default: return nil
         }
+        guard (1...65535).contains(port) else { return nil }
         self.scheme = scheme
         self.host = host
     }

@@ -19,12 +19,15 @@ struct RequestChain {
     private let firstOrigin: Origin?
     private var redirectCount = 0
     private var hasAnsweredChallenge = false
+    /// Whether `Authorization` is not the caller's own field but made of a password that was entrusted to us.
+    private var hasMadeAuthorization = false
 
     init(_ request: URLRequest, carriesBody: Bool, rules: Rules) {
         self.request = request
         self.carriesBody = carriesBody
         self.rules = rules
         firstOrigin = Origin(request.url)
+        moveUserInformation()
     }
 
     /// Takes in a final response.
@@ -38,6 +41,21 @@ struct RequestChain {
         case 417: withdrawExpectation()
         default: false
         }
+    }
+
+    /// A user and a password in the URL are sent with the first request, as every other tool does (RFC 7617), and are
+    /// then a secret like any other.
+    private mutating func moveUserInformation() {
+        guard let url = request.url, let user = url.user(percentEncoded: false) else { return }
+        request.url = url.withoutUserInformation
+        guard request.value(forHTTPHeaderField: "Authorization") == nil else { return }
+        authorize(user: user, password: url.password(percentEncoded: false) ?? "")
+    }
+
+    private mutating func authorize(user: String, password: String) {
+        let authorization = BasicAuthentication.authorization(user: user, password: password)
+        request.setValue(authorization, forHTTPHeaderField: "Authorization")
+        hasMadeAuthorization = true
     }
 
     private mutating func follow(_ response: HTTPURLResponse) throws -> Bool {
@@ -64,7 +82,8 @@ struct RequestChain {
         if let from = Origin(source), from.isSecure, !origin.isSecure {
             throw UploadError(.redirectRefused, detail: "\(location) is not secure")
         }
-        return target
+        // A user and a password from there are nothing that the caller has asked for.
+        return target.withoutUserInformation
     }
 
     private func turnsIntoGet(_ status: Int) -> Bool {
@@ -84,8 +103,8 @@ struct RequestChain {
     private mutating func dropSecrets() {
         var names = Set(rules.credentialFields.map { $0.lowercased() })
         names.insert("host")
-        // What answered a challenge is a secret whatever the rules say of the caller's own fields.
-        if hasAnsweredChallenge { names.insert("authorization") }
+        // That is a secret whatever the rules say of the caller's own fields.
+        if hasMadeAuthorization { names.insert("authorization") }
         request.removeHeaderFields { names.contains($0) }
     }
 
@@ -97,8 +116,7 @@ struct RequestChain {
             BasicAuthentication.isOffered(by: challenges)
         else { return false }
         hasAnsweredChallenge = true
-        let authorization = BasicAuthentication.authorization(user: user, password: password)
-        request.setValue(authorization, forHTTPHeaderField: "Authorization")
+        authorize(user: user, password: password)
         return true
     }
 

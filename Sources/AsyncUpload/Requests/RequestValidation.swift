@@ -5,7 +5,7 @@ enum RequestValidation {
     /// - Parameter bodyLength: the length of the body; `nil` when there is none.
     static func check(_ request: URLRequest, bodyLength: Int64?) throws {
         guard Origin(request.url) != nil else {
-            throw invalid("\(request.url?.absoluteString ?? "no URL") is not an HTTP URL")
+            throw invalid("\(request.url?.withoutUserInformation.absoluteString ?? "no URL") is not an HTTP URL")
         }
         let method = request.httpMethod ?? "GET"
         guard isToken(method) else { throw invalid("the method \(method.debugDescription)") }

@@ -15,13 +15,14 @@ enum Platform {
     #endif
 }
 
-extension stat {
-    /// When the file's contents were last modified.
-    var modificationTime: timespec {
-        #if canImport(Darwin)
-            st_mtimespec
-        #else
-            st_mtim
-        #endif
+#if canImport(Darwin)
+    extension stat {
+        /// When the file's contents were last modified.
+        var modificationTime: timespec { st_mtimespec }
     }
-}
+#else
+    extension stat {
+        /// When the file's contents were last modified.
+        var modificationTime: timespec { st_mtim }
+    }
+#endif

@@ -58,6 +58,30 @@ extension OverTheWire {
             }
         }
 
+        @Test("Transports are released, shut down or not", arguments: [Carrier.automatic, .streamed])
+        func transportsAreReleased(carrier: Carrier) async throws {
+            let server = try LoopbackServer()
+            server.route("PUT", "/*", LoopbackServer.sink)
+            for shutsDown in [true, false] {
+                weak var released: (any Transport & AnyObject)?
+                weak var delegate: SessionDelegate?
+                do {
+                    let transport = carrier.makeTransport(connectionLimit: 2)
+                    released = transport as? any Transport & AnyObject
+                    delegate = (transport as? URLSessionTransport)?.delegate
+                    #expect(released != nil)
+                    let uploader = Uploader(configuration: .init(), transport: transport)
+                    _ = try await uploader.response(
+                        for: URLRequest(url: server.url("/x"), method: "PUT"),
+                        from: bytes(10)
+                    )
+                    if shutsDown { await uploader.shutDown() }
+                }
+                try await eventually("something is left") { released == nil && delegate == nil }
+                try await server.wait { $0.openConnectionCount == 0 }
+            }
+        }
+
         @Test("C23: bodies are released right after the end, however it comes", arguments: [200, 500])
         func bodiesAreReleased(status: Int) async throws {
             let lane = try Lane()

@@ -90,6 +90,10 @@
             } else if method == "HEAD" {
                 clibcurl_set_long(easy, CurlOption.noBody, 1)
             }
+            // Without a body there is no rewinding that could be refused.
+            if !request.isIdempotent, outgoing.body?.length ?? 0 == 0 {
+                clibcurl_set_long(easy, CurlOption.freshConnection, 1)
+            }
             setHeaderFields(request)
         }
 
@@ -122,8 +126,7 @@
             }
             clibcurl_set_pointer(easy, CurlOption.seekData, context)
             clibcurl_set_seek_function(easy, CurlOption.seekFunction) { context, offset, _ in
-                CurlExchange.from(context)?.position = offset
-                return 0
+                CurlExchange.from(context)?.seek(to: offset) ?? CurlOption.Value.seekFailed
             }
             clibcurl_set_pointer(easy, CurlOption.headerData, context)
             clibcurl_set_transfer_function(easy, CurlOption.headerFunction) { buffer, size, count, context in
@@ -153,6 +156,17 @@
                 _ = machine.fail(error)
                 return CurlOption.Value.abortReading
             }
+        }
+
+        /// libcurl rewinds when it is about to send the request again by itself, after a connection that it had used
+        /// before turned out to be closed.
+        private func seek(to offset: Int64) -> CInt {
+            guard offset >= position || outgoing.request.isIdempotent else {
+                _ = machine.fail(UploadError.lostAfterSending)
+                return CurlOption.Value.seekFailed
+            }
+            position = offset
+            return 0
         }
 
         /// - Returns: the count of bytes when the transfer is to go on, as libcurl wants it.

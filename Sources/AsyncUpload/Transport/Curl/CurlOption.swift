@@ -9,6 +9,7 @@ enum CurlOption {
     static let customRequest: CInt = 10036
     static let noBody: CInt = 44
     static let upload: CInt = 46
+    static let freshConnection: CInt = 74
     static let httpVersion: CInt = 84
     static let noSignal: CInt = 99
     static let acceptEncoding: CInt = 10102
@@ -34,6 +35,8 @@ enum CurlOption {
         static let httpAndHTTPS = 1 | 2
         /// What a read function returns to give the transfer up.
         static let abortReading = 0x1000_0000
+        /// What a seek function returns when it cannot.
+        static let seekFailed: CInt = 1
         /// The room libcurl wants for the text of an error.
         static let errorBufferSize = 256
     }

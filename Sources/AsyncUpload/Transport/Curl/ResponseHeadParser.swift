@@ -22,6 +22,8 @@ struct ResponseHeadParser {
     ///
     /// - Returns: a head, if the line was the last one of it.
     mutating func parse(_ line: UnsafeRawBufferPointer) -> HTTPURLResponse? {
+        // What the connection ended in the middle of is handed out, too.
+        guard line.last == UInt8(ascii: "\n") else { return nil }
         var text =
             String(validating: line, as: UTF8.self) ?? String(String.UnicodeScalarView(line.map(Unicode.Scalar.init)))
         while let last = text.unicodeScalars.last, last == "\r" || last == "\n" { text.unicodeScalars.removeLast() }

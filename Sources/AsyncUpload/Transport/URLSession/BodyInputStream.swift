@@ -8,12 +8,16 @@ final class BodyReader: Sendable {
     }
 
     let source: any BodySource
+    private let mayRepeat: Bool
     private let state = Locked(State())
     private let onFailure: @Sendable (any Error) -> Void
 
-    /// - Parameter onFailure: called at most once, on the thread that reads, when the source cannot be read.
-    init(_ source: any BodySource, onFailure: @escaping @Sendable (any Error) -> Void) {
+    /// - Parameters:
+    ///   - mayRepeat: whether the library may send the body again by itself, after the connection was lost.
+    ///   - onFailure: called at most once, when the source cannot be read or may not be read again.
+    init(_ source: any BodySource, mayRepeat: Bool, onFailure: @escaping @Sendable (any Error) -> Void) {
         self.source = source
+        self.mayRepeat = mayRepeat
         self.onFailure = onFailure
     }
 
@@ -24,24 +28,33 @@ final class BodyReader: Sendable {
 
     /// A new stream over the whole body. The library asks for one whenever it has to send the body from its start.
     func makeStream() -> InputStream {
-        state.withLock { $0.position = 0 }
+        let isRepeated = state.withLock { state in
+            defer { state.position = 0 }
+            return state.position > 0
+        }
+        if isRepeated, !mayRepeat { fail(UploadError.lostAfterSending) }
         return BodyInputStream(self)
     }
 
     /// - Returns: the count of bytes read, 0 at the end, -1 on failure, as `InputStream` wants it.
     fileprivate func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int {
+        guard state.withLock({ $0.failure == nil }) else { return -1 }
         do {
             let count = try source.read(into: buffer, at: offset)
             state.withLock { $0.position = offset + Int64(count) }
             return count
         } catch {
-            let isFirst = state.withLock { state in
-                defer { state.failure = state.failure ?? error }
-                return state.failure == nil
-            }
-            if isFirst { onFailure(error) }
+            fail(error)
             return -1
         }
+    }
+
+    private func fail(_ error: any Error) {
+        let isFirst = state.withLock { state in
+            defer { state.failure = state.failure ?? error }
+            return state.failure == nil
+        }
+        if isFirst { onFailure(error) }
     }
 }
 

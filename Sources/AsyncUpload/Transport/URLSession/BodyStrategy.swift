@@ -12,12 +12,12 @@ enum BodyStrategy: Sendable, CaseIterable {
 
     /// In seconds, and short of what the conversions underneath can hold. Idleness is watched by ``SessionDelegate``, to
     /// the fraction of a second; FoundationNetworking makes a new timer of its own for each 64 KiB it sends.
-    private static let noTimeout: TimeInterval = 1e15
+    private static let noTimeout: TimeInterval = Platform.usesFoundationNetworking ? 1e15 : 1e7
 
     func makeTask(for outgoing: OutgoingRequest, in session: URLSession) -> URLSessionTask {
         var request = outgoing.request
         request.httpBody = nil
-        if Platform.usesFoundationNetworking { request.timeoutInterval = Self.noTimeout }
+        request.timeoutInterval = Self.noTimeout
         guard let body = outgoing.body else { return session.dataTask(with: request) }
         if Platform.usesFoundationNetworking { Self.suppressAddedFields(&request) }
         switch (self, body.contents) {

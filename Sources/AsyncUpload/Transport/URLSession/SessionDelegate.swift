@@ -95,8 +95,13 @@ actor SessionDelegate {
         exchanges[number]?.declinedChallenge = true
     }
 
-    func didComplete(_ number: Int, error: (any Error)?, lastHead: HTTPURLResponse?) {
+    func didComplete(_ number: Int, error: (any Error)?, lastHead: HTTPURLResponse?, bytesSent: Int64) {
         checkBody(number)
+        // Small bodies may go without a report of their own.
+        update(number) { exchange in
+            guard exchange.reader == nil, exchange.outgoing.body != nil else { return .none }
+            return exchange.machine.didSend(bytesSent, at: .now)
+        }
         update(number) { exchange in
             // The library ends a task with this error when a challenge is declined; its response is complete all the same.
             let isDeclined = exchange.declinedChallenge && lastHead != nil && (error as? URLError)?.code == .cancelled
@@ -137,12 +142,17 @@ actor SessionDelegate {
         guard let exchange = exchanges[number], exchange.reader == nil, let source = exchange.outgoing.body else {
             return
         }
-        do { try source.checkUnchanged() } catch { fail(number, error) }
+        do {
+            try source.checkUnchanged()
+            try source.checkNameUnchanged()
+        } catch {
+            fail(number, error)
+        }
     }
 
     private func makeReader(for outgoing: OutgoingRequest, number: Int) -> BodyReader? {
         guard strategy == .streamed, let source = outgoing.body else { return nil }
-        return BodyReader(source) { [weak self] error in
+        return BodyReader(source, mayRepeat: outgoing.request.isIdempotent) { [weak self] error in
             // Queued before the library can report the end that follows from it, so this reason comes first.
             self?.perform { $0.fail(number, error) }
         }

@@ -9,7 +9,7 @@ final class SessionDelegateProxy: NSObject {
     /// Where answers to the session are given, since it may have to be waited for.
     private let control: DispatchQueue
 
-    /// Where the callbacks go. Set once, before the session exists.
+    /// Where the callbacks go. Set before the session exists, and let go when it is invalidated.
     private let delegate = Locked<SessionDelegate?>(nil)
 
     /// Opens when the session has let go of everything, this object included.
@@ -84,7 +84,9 @@ extension SessionDelegateProxy: URLSessionDataDelegate {
         didReceive challenge: URLAuthenticationChallenge,
         completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
-        guard challenge.protectionSpace.isForUser else {
+        // A proxy's credentials are the system's business, where there is a system for it.
+        let isForSystem = challenge.protectionSpace.isProxy() && !Platform.usesFoundationNetworking
+        guard challenge.protectionSpace.isForUser, !isForSystem else {
             control.async { completionHandler(.performDefaultHandling, nil) }
             return
         }
@@ -96,11 +98,15 @@ extension SessionDelegateProxy: URLSessionDataDelegate {
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
         let number = task.taskIdentifier
         let lastHead = task.response as? HTTPURLResponse
-        forward { $0.didComplete(number, error: error, lastHead: lastHead) }
+        let bytesSent = task.countOfBytesSent
+        forward { $0.didComplete(number, error: error, lastHead: lastHead, bytesSent: bytesSent) }
     }
 
     func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) {
+        // The delegate holds this object, too.
+        let delegate = delegate.withLock { $0.take() }
         invalidated.open()
+        _ = delegate
     }
 }
 

@@ -7,7 +7,7 @@ import Foundation
 final class URLSessionTransport: Transport {
     /// `nil` once it is invalidated; on Linux its connections stay open for as long as it exists.
     private let session: Locked<URLSession?>
-    private let delegate: SessionDelegate
+    let delegate: SessionDelegate
     /// Where the session is asked for something, in order. That may wait for the session's own queue, which must hold up
     /// neither the cooperative pool nor the delegate.
     private let control = DispatchQueue(label: "AsyncUpload.URLSessionTransport")
@@ -27,6 +27,10 @@ final class URLSessionTransport: Transport {
         configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
         configuration.urlCache = nil
         configuration.urlCredentialStorage = nil
+        // A cookie of one upload's answer has no business in another upload, nor in place of the caller's own.
+        configuration.httpCookieStorage = nil
+        configuration.httpShouldSetCookies = false
+        configuration.httpCookieAcceptPolicy = .never
         session = Locked(
             URLSession(configuration: configuration, delegate: proxy, delegateQueue: executor.makeOperationQueue())
         )
