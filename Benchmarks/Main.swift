@@ -21,5 +21,10 @@ struct Main {
             exit(2)
         }
         try Comparison(byteCount: size << 20, rounds: rounds).run()
+        let latencies = try await CancelLatency.measure(rounds: 20).sorted()
+        let texts = [latencies[latencies.count / 2], latencies[latencies.count - 1]].map { String(format: "%.1f", $0) }
+        print(
+            "\nFrom cancelling to the end of the connection: \(texts[0]) ms (median of 20), \(texts[1]) ms (longest)."
+        )
     }
 }

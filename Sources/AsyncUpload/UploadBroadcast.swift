@@ -4,6 +4,9 @@ import Foundation
 ///
 /// Readers may come at any time, after the end too: each gets the newest progress at once. What they have not read yet
 /// is replaced by what is newer, so a slow reader costs no memory, but the end is never lost. The first end counts.
+///
+/// A reader whose own task is cancelled in the very moment in which the response is handed to it may get both, the response
+/// and then `CancellationError`; it never gets neither.
 final class UploadBroadcast: Sendable {
     typealias Outcome = Result<UploadResponse, any Error>
     typealias Events = AsyncThrowingStream<UploadEvent, any Error>

@@ -1,5 +1,5 @@
 extension Platform {
-    #if canImport(CLibcurl)
+    #if os(Linux)
         /// - Returns: `nil` when libcurl is not to be had.
         static func makeCurlTransport(connectionLimit: Int) -> (any Transport)? {
             CurlTransport(connectionLimit: connectionLimit)

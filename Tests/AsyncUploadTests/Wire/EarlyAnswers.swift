@@ -189,13 +189,16 @@ extension OverTheWire {
             #expect(ContinuousClock.now - start >= .milliseconds(50))
         }
 
-        @Test("No server and no host have errors of their own", arguments: BodyKind.allCases)
+        @Test("C16: no server and no host have errors of their own", arguments: BodyKind.allCases)
         func unreachable(kind: BodyKind) async throws {
             let lane = try Lane()
             let body = try kind.body(bytes(10), in: lane.scratch)
             lane.server.stop()
             let refused = await Observation(lane.uploader.upload(for: lane.request("/x"), from: body))
             #expect(refused.code == .cannotConnect)
+            var alias = lane.request("/x")
+            alias.url = URL(string: "http://127.255.255.254:1/x")
+            #expect(await Observation(lane.uploader.upload(for: alias, from: body)).code == .cannotConnect)
             let request = URLRequest(url: try #require(URL(string: "http://host.invalid/x")), method: "PUT")
             #expect(await Observation(lane.uploader.upload(for: request, from: body)).code == .hostNotFound)
         }

@@ -1,4 +1,4 @@
-#if canImport(CLibcurl)
+#if os(Linux)
     import CLibcurl
     import Foundation
 
