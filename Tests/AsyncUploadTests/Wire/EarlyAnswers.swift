@@ -116,6 +116,26 @@ extension OverTheWire {
         }
 
         @Test(
+            "C36: lines that are no fields, in the head and behind the body",
+            arguments: [
+                "HTTP/1.1 200 OK\r\nno colon\r\nContent-Length: 2\r\n\r\nok",
+                "HTTP/1.1 200 OK\r\n folded\r\nContent-Length: 2\r\n\r\nok",
+                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nno colon\r\n\r\n",
+            ]
+        )
+        func badLines(answer: String) async throws {
+            // With URLSession on Linux the last one ends the process.
+            let lane = try Lane(.automatic)
+            lane.server.route(nil, "/*") { exchange in
+                try exchange.readBody()
+                try exchange.send(answer)
+                exchange.close()
+            }
+            let seen = try await lane.upload(bytes(1000), as: .data, to: "/x")
+            #expect(seen.code == .responseUnreadable)
+        }
+
+        @Test(
             "A connection that ends before the answer is lost, wherever it ends",
             arguments: [0, 1, 70_000, 1_000_000],
             [false, true]

@@ -14,7 +14,10 @@ enum CurlErrorTranslation {
             code: Int(code),
             userInfo: [NSLocalizedDescriptionKey: reason]
         )
-        return UploadError(kind(of: code, reason: reason), detail: reason, underlying: underlying)
+        let kind = self.kind(of: code, reason: reason)
+        // Without a kind of its own the number is what there is to look up.
+        let detail = kind == .transferFailed ? "\(reason) (libcurl code \(code))" : reason
+        return UploadError(kind, detail: detail, underlying: underlying)
     }
 
     private static func kind(of code: CInt, reason: String) -> UploadError.Code {
@@ -25,8 +28,8 @@ enum CurlErrorTranslation {
         case 28: .timedOut
         case 35, 51, 53, 54, 58, 59, 60, 64, 66, 77, 80, 82, 83, 90, 91, 98: .secureConnectionFailed
         // Only HTTP URLs get this far: with "unsupported protocol" it is the answer that is not HTTP. A line of the head
-        // that is too long is "out of memory".
-        case 1, 8, 27, 61, 100: .responseUnreadable
+        // that is too long is "out of memory", one that is no field a "bad argument".
+        case 1, 8, 27, 43, 61, 100: .responseUnreadable
         case 56 where reason.lowercased().contains("chunk"): .responseUnreadable
         case 16, 18, 52, 55, 56, 92: .connectionLost
         default: .transferFailed
