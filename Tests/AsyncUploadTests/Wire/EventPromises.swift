@@ -55,7 +55,8 @@ extension OverTheWire {
                 try await server.wait { $0.requests.first?.ended == true }
             }
             #expect(seen.text == "ok")
-            #expect(seen.fractions.count <= 4)
+            // Without dropping there would be about 200; a few may still have come once the reader went on.
+            #expect(seen.fractions.count < 20)
         }
 
         @Test("At most one event per 0.5 % or 50 ms, and enough of them", arguments: BodyKind.allCases)
