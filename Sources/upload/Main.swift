@@ -9,9 +9,14 @@ struct Main {
             StandardStream.error.write(error.line + "\n")
             exit(ExitStatus.usage.rawValue)
         case .success(let command):
-            let interruption = Interruption()
-            let work = Task { await command.run() }
-            interruption.onFirst { work.cancel() }
+            let (start, started) = AsyncStream<Never>.makeStream()
+            // Nothing is made that a signal could leave behind before signals are taken care of.
+            let work = Task {
+                for await _ in start {}
+                return await command.run()
+            }
+            let interruption = try? Interruption { work.cancel() }
+            started.finish()
             let status = await work.value
             withExtendedLifetime(interruption) {}
             // What is cancelled may still be winding down on other threads: nothing of the process is taken apart then.

@@ -7,14 +7,10 @@ import Foundation
 
     /// libcurl leaves out a field whose value is blank, its own default of that name included.
     private let blankField: String? = " "
-    /// A signal that is ignored would not reach a dispatch source here.
-    private let signalDisposition = SIG_DFL
 #else
     import Darwin
 
     private let blankField: String? = nil
-    /// A dispatch source is told all the same, and the signal does nothing else.
-    private let signalDisposition = SIG_IGN
 #endif
 
 enum Platform {
@@ -26,12 +22,11 @@ enum Platform {
         ignore(SIGPIPE)
     }
 
-    /// Leaves a signal to a dispatch source.
+    /// Has a function called for a signal.
     ///
-    /// - Returns: whether it was ignored before, as `nohup` has it.
-    @discardableResult
-    static func leaveToDispatchSource(_ number: Int32) -> Bool {
-        unsafeBitCast(signal(number, signalDisposition), to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
+    /// - Returns: whether the signal was ignored before.
+    static func handle(_ number: Int32, with handler: @escaping @convention(c) (Int32) -> Void) -> Bool {
+        unsafeBitCast(signal(number, handler), to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
     }
 
     static func ignore(_ number: Int32) {
