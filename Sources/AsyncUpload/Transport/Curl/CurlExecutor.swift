@@ -62,8 +62,18 @@
             }
         }
 
+        /// libcurl is told to leave signals alone, and its TLS library may write to a connection that is gone. That is then
+        /// an error like any other and not the end of the process.
+        private static func blockBrokenPipes() {
+            var signals = sigset_t()
+            sigemptyset(&signals)
+            sigaddset(&signals, SIGPIPE)
+            pthread_sigmask(SIG_BLOCK, &signals, nil)
+        }
+
         private func run(_ session: CurlSession) {
             state.withLock { $0.thread = pthread_self() }
+            Self.blockBrokenPipes()
             while true {
                 let (jobs, isStopping) = state.withLock { state in
                     defer { state.jobs = [] }
