@@ -61,35 +61,41 @@ extension OverTheWire {
             #expect(lane.server.requests.first?.digest == BodyDigest.of(data))
         }
 
-        @Test("C42: a file that grows while it is sent never sends more than announced, and fails")
-        func growingFile() async throws {
-            let lane = try Lane(.streamed, receiveBufferSize: 64 << 10)
-            let file = try lane.scratch.file(bytes(16 << 20))
-            lane.server.route(nil, "/*") { exchange in
-                _ = try exchange.readBody(upTo: 1 << 20)
-                let handle = try FileHandle(forWritingTo: file)
+        @Test(
+            "C42: a file that grows while it is sent never sends more than announced, and fails",
+            arguments: [Carrier.automatic, .streamed]
+        )
+        func growingFile(carrier: Carrier) async throws {
+            let state = try await stateAfterSending(over: carrier, changingAt: 1 << 20) { handle in
                 try handle.seekToEnd()
                 try handle.write(contentsOf: bytes(1 << 20))
-                try handle.close()
-                try exchange.readBody()
-                try exchange.respond(200)
             }
-            let seen = await Observation(lane.uploader.upload(for: lane.request("/x"), fromFile: file))
-            #expect(seen.code == .fileChanged)
-            let state = try await lane.server.wait { $0.openConnectionCount == 0 }
-            #expect(state.requests.first?.isComplete == false)
             #expect(state.requests.first?.excess == 0)
             #expect(state.rejections.isEmpty)
         }
 
-        @Test("C43: a file that is truncated while it is sent fails at once, and the server never sees an end")
-        func shrinkingFile() async throws {
-            let lane = try Lane(.streamed, receiveBufferSize: 64 << 10)
+        @Test(
+            "C43: a file that is truncated while it is sent fails at once, and the server never sees an end",
+            arguments: [Carrier.automatic, .streamed]
+        )
+        func shrinkingFile(carrier: Carrier) async throws {
+            _ = try await stateAfterSending(over: carrier, changingAt: 4 << 20) { handle in
+                try handle.truncate(atOffset: 1 << 20)
+            }
+        }
+
+        /// Sends a file of 16 MiB that is changed once the server has so much of it; checks that this is noticed.
+        private func stateAfterSending(
+            over carrier: Carrier,
+            changingAt count: Int,
+            _ change: @escaping @Sendable (FileHandle) throws -> Void
+        ) async throws -> LoopbackServer.Snapshot {
+            let lane = try Lane(carrier, receiveBufferSize: 64 << 10)
             let file = try lane.scratch.file(bytes(16 << 20))
             lane.server.route(nil, "/*") { exchange in
-                _ = try exchange.readBody(upTo: 4 << 20)
+                _ = try exchange.readBody(upTo: count)
                 let handle = try FileHandle(forWritingTo: file)
-                try handle.truncate(atOffset: 1 << 20)
+                try change(handle)
                 try handle.close()
                 try exchange.readBody()
                 try exchange.respond(200)
@@ -98,6 +104,7 @@ extension OverTheWire {
             #expect(seen.code == .fileChanged)
             let state = try await lane.server.wait { $0.openConnectionCount == 0 }
             #expect(state.requests.first?.isComplete == false)
+            return state
         }
 
         @Test("A file that is removed or replaced by another while it is sent goes on as it was opened")
