@@ -20,14 +20,11 @@ extension Uploader {
         /// The choice's name as it is written in Swift.
         public var description: String { kind.rawValue }
 
-        func makeTransport(connectionLimit: Int) -> any Transport {
+        func makeTransport(_ options: TransportOptions) -> any Transport {
             switch kind {
-            case .urlSession: URLSessionTransport(connectionLimit: connectionLimit)
-            case .libcurl:
-                Platform.makeCurlTransport(connectionLimit: connectionLimit) ?? UnavailableTransport(name: "libcurl")
-            case .automatic:
-                Platform.makeCurlTransport(connectionLimit: connectionLimit)
-                    ?? URLSessionTransport(connectionLimit: connectionLimit)
+            case .urlSession: URLSessionTransport(options)
+            case .libcurl: Platform.makeCurlTransport(options) ?? UnavailableTransport(name: "libcurl")
+            case .automatic: Platform.makeCurlTransport(options) ?? URLSessionTransport(options)
             }
         }
     }

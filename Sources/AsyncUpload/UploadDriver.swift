@@ -21,12 +21,16 @@ struct UploadDriver: Sendable {
     func run() async throws -> UploadResponse {
         defer { queue.leave(ticket) }
         // What cannot be sent fails at once, not when its turn comes.
-        let request = try checkedRequest(try body.open())
+        let request = try checkedRequest(length: try body.open().length)
         try await queue.admission(of: ticket)
-        let source = try body.open()
-        var story = Story(meter: ProgressMeter(totalBytes: source.length, at: now()), start: now())
+        let body = try body.open()
+        var story = Story(
+            meter: ProgressMeter(totalBytes: body.length, at: now()),
+            start: now(),
+            hasUnknownLength: body.length == nil
+        )
         do {
-            return try await exchangeUntilAnswered(request, source, &story)
+            return try await exchangeUntilAnswered(request, body, &story)
         } catch var error as UploadError {
             error.attempts = story.attempts
             error.response = error.response ?? story.answer.map { response(from: $0, story) }
@@ -38,9 +42,12 @@ struct UploadDriver: Sendable {
     private struct Story {
         var meter: ProgressMeter
         let start: ContinuousClock.Instant
+        let hasUnknownLength: Bool
         var attempts = 0
         /// How much of the body the last request that carried it has handed over.
         var bytesSent: Int64 = 0
+        /// Whether that was all of it.
+        var isBodySent = false
         var answer: Answer?
     }
 
@@ -50,8 +57,8 @@ struct UploadDriver: Sendable {
         var body = Data()
     }
 
-    private func checkedRequest(_ source: any BodySource) throws -> URLRequest {
-        try RequestValidation.check(request, bodyLength: source.length)
+    private func checkedRequest(length: Int64?) throws -> URLRequest {
+        try RequestValidation.check(request, bodyLength: length)
         var request = request
         if let type = body.contentType, request.value(forHTTPHeaderField: "Content-Type") == nil {
             request.setValue(type, forHTTPHeaderField: "Content-Type")
@@ -61,36 +68,38 @@ struct UploadDriver: Sendable {
 
     private func exchangeUntilAnswered(
         _ request: URLRequest,
-        _ source: any BodySource,
+        _ body: OpenBody,
         _ story: inout Story
     ) async throws -> UploadResponse {
         var chain = RequestChain(request, carriesBody: true, rules: configuration.chainRules)
         while true {
-            let answer = try await exchange(chain.request, chain.carriesBody ? source : nil, &story)
-            if try chain.advance(after: answer.head) { continue }
-            return try accepted(answer, bodyLength: source.length, &story)
+            let answer = try await exchange(chain.request, chain.carriesBody ? body : nil, &story)
+            guard try chain.advance(after: answer.head) else { return try accepted(answer, body.length, &story) }
+            if chain.carriesBody, body.isSpent {
+                throw UploadError(.bodyNotReplayable, detail: "the server answered \(answer.head.statusCode)")
+            }
         }
     }
 
     /// Sends one request and takes in its answer.
     private func exchange(
         _ request: URLRequest,
-        _ source: (any BodySource)?,
+        _ body: OpenBody?,
         _ story: inout Story
     ) async throws -> Answer {
         try Task.checkCancellation()
         story.attempts += 1
         story.answer = nil
-        if source != nil {
-            story.bytesSent = 0
+        if let body {
+            (story.bytesSent, story.isBodySent) = (0, body.length == 0)
             report(story.meter.beginRequest(at: now()))
         }
         let transfer = try await transport.send(
             OutgoingRequest(
                 request: request,
-                body: source,
+                body: body,
                 responseBodyLimit: configuration.responseBodyLimit,
-                idleLimit: configuration.idleLimit(for: request)
+                limits: configuration.timeLimits(for: request, after: now() - story.start)
             )
         )
         let failure = await follow(transfer, &story)
@@ -98,7 +107,9 @@ struct UploadDriver: Sendable {
         await transfer.ended.wait()
         try Task.checkCancellation()
         if let failure, !isAnswered(story.answer, despite: failure) { throw failure }
-        guard let answer = story.answer else { throw UploadError(.connectionLost, detail: "no final response") }
+        guard let answer = story.answer else {
+            throw UploadError(.connectionLostAfterBody, detail: "no final response")
+        }
         return answer
     }
 
@@ -108,8 +119,12 @@ struct UploadDriver: Sendable {
             for try await event in transfer.events {
                 switch event {
                 case .sent(let bytes):
-                    story.bytesSent = bytes
+                    (story.bytesSent, story.isBodySent) = (bytes, false)
                     report(story.meter.sent(bytes, at: now()))
+                case .bodyEnd:
+                    story.isBodySent = true
+                    // Otherwise that has been told with the last bytes.
+                    if story.hasUnknownLength { report(story.meter.finished(at: now())) }
                 case .interim: break
                 case .head(let head): story.answer = Answer(head: head)
                 case .data(let data): story.answer?.body.append(data)
@@ -125,21 +140,19 @@ struct UploadDriver: Sendable {
     /// worth more than the news that the connection is gone.
     private func isAnswered(_ answer: Answer?, despite failure: any Error) -> Bool {
         guard let answer, !configuration.acceptableStatusCodes.contains(answer.head.statusCode) else { return false }
-        return [.connectionLost, .transferFailed].contains((failure as? UploadError)?.code)
+        guard let code = (failure as? UploadError)?.code else { return false }
+        return code.isConnectionLoss || code == .transferFailed
     }
 
-    private func accepted(_ answer: Answer, bodyLength: Int64, _ story: inout Story) throws -> UploadResponse {
+    private func accepted(_ answer: Answer, _ length: Int64?, _ story: inout Story) throws -> UploadResponse {
         let response = response(from: answer, story)
         guard configuration.acceptableStatusCodes.contains(response.statusCode) else {
             let reason = HTTPURLResponse.localizedString(forStatusCode: response.statusCode)
             throw UploadError(.unacceptableStatus, detail: "\(response.statusCode) (\(reason))", response: response)
         }
-        guard story.bytesSent == bodyLength else {
-            throw UploadError(
-                .bodyNotSent,
-                detail: "\(story.bytesSent) of \(bodyLength) bytes",
-                response: response
-            )
+        guard story.isBodySent else {
+            let whole = length.map { " of \($0)" } ?? ""
+            throw UploadError(.bodyNotSent, detail: "\(story.bytesSent)\(whole) bytes", response: response)
         }
         report(story.meter.finished(at: now()))
         return response

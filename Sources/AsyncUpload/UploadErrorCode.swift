@@ -21,10 +21,17 @@ extension UploadError.Code {
     public static let notARegularFile = Self(.notARegularFile)
     /// The file's size or modification time changed while it was sent.
     public static let fileChanged = Self(.fileChanged)
-    /// The body could not be read for another reason.
+    /// The body could not be read for another reason; a stream's own error is the underlying one.
     public static let bodyUnreadable = Self(.bodyUnreadable)
     /// A value could not be encoded.
     public static let bodyNotEncodable = Self(.bodyNotEncodable)
+
+    /// A stream gave more or fewer bytes than its length says. The server never gets more, nor a request that is complete.
+    public static let bodyLengthMismatch = Self(.bodyLengthMismatch)
+    /// The body has to be sent again, and is a stream that can be read only once.
+    public static let bodyNotReplayable = Self(.bodyNotReplayable)
+    /// A stream could not be put into a temporary file, which the transport needs.
+    public static let temporaryFileFailed = Self(.temporaryFileFailed)
 
     // MARK: The request
 
@@ -32,6 +39,10 @@ extension UploadError.Code {
     public static let invalidRequest = Self(.invalidRequest)
     /// The transport that the configuration asks for is not there.
     public static let transportUnavailable = Self(.transportUnavailable)
+    /// The transport cannot do something that the configuration asks for. Nothing was sent.
+    public static let optionNotSupported = Self(.optionNotSupported)
+    /// A certificate, a key or a pin of the configuration cannot be used. Nothing was sent.
+    public static let invalidTLSOptions = Self(.invalidTLSOptions)
     /// The uploader was shut down before the upload was started.
     public static let shutDown = Self(.shutDown)
 
@@ -41,12 +52,23 @@ extension UploadError.Code {
     public static let hostNotFound = Self(.hostNotFound)
     /// No connection could be made.
     public static let cannotConnect = Self(.cannotConnect)
-    /// TLS could not be set up, or the server's certificate is not trusted.
+    /// TLS could not be set up: what answers does not speak it, or the two sides have nothing in common.
     public static let secureConnectionFailed = Self(.secureConnectionFailed)
-    /// The connection ended before the whole response was there.
-    public static let connectionLost = Self(.connectionLost)
-    /// Nothing moved for as long as the configuration allows.
+    /// The server's certificate is not trusted: it is out of date, its authority is unknown, or its key is not pinned.
+    public static let certificateUntrusted = Self(.certificateUntrusted)
+    /// The server's certificate is for another host.
+    public static let certificateHostMismatch = Self(.certificateHostMismatch)
+    /// The connection ended before anything of the body had been handed over.
+    public static let connectionLostBeforeBody = Self(.connectionLostBeforeBody)
+    /// The connection ended while the body was handed over.
+    public static let connectionLostDuringBody = Self(.connectionLostDuringBody)
+    /// The connection ended when the whole body had been handed over, and before the whole response was there. The server
+    /// may have the body.
+    public static let connectionLostAfterBody = Self(.connectionLostAfterBody)
+    /// There was no connection, no response or no end within the time that the configuration allows for it.
     public static let timedOut = Self(.timedOut)
+    /// Nothing moved for as long as the configuration allows.
+    public static let stalled = Self(.stalled)
     /// The transfer failed in a way that has no code of its own; see the underlying error.
     public static let transferFailed = Self(.transferFailed)
 
@@ -69,10 +91,21 @@ extension UploadError.Code {
 }
 
 extension UploadError.Code {
-    enum Kind: String {
+    /// Whether the connection was lost, before, while or after the body was sent.
+    public var isConnectionLoss: Bool {
+        switch kind {
+        case .connectionLostBeforeBody, .connectionLostDuringBody, .connectionLostAfterBody: true
+        default: false
+        }
+    }
+
+    enum Kind: String, CaseIterable {
         case fileNotFound, permissionDenied, notARegularFile, fileChanged, bodyUnreadable, bodyNotEncodable
-        case invalidRequest, transportUnavailable, shutDown
-        case hostNotFound, cannotConnect, secureConnectionFailed, connectionLost, timedOut, transferFailed
+        case bodyLengthMismatch, bodyNotReplayable, temporaryFileFailed
+        case invalidRequest, transportUnavailable, optionNotSupported, invalidTLSOptions, shutDown
+        case hostNotFound, cannotConnect, secureConnectionFailed, certificateUntrusted, certificateHostMismatch
+        case connectionLostBeforeBody, connectionLostDuringBody, connectionLostAfterBody
+        case timedOut, stalled, transferFailed
         case unacceptableStatus, responseUnreadable, responseTooLarge, bodyNotSent, responseNotDecodable
         case tooManyRedirects, redirectRefused
 
@@ -83,16 +116,31 @@ extension UploadError.Code {
             case .permissionDenied: ("Permission denied", "Check the file's permissions")
             case .notARegularFile: ("Not a regular file", "Give the path of a regular file")
             case .fileChanged: ("The file changed while it was sent", "Send it again once nothing writes to it")
-            case .bodyUnreadable: ("The body could not be read", "Check the disk that the file is on")
+            case .bodyUnreadable: ("The body could not be read", "Check where it comes from")
             case .bodyNotEncodable: ("The value could not be encoded", "Check the value and its encoder")
+            case .bodyLengthMismatch: ("The body is not as long as was said", "Correct its length, or leave it out")
+            case .bodyNotReplayable:
+                ("The body cannot be sent a second time", "Send a file, or a stream that can be made anew")
+            case .temporaryFileFailed:
+                ("The body could not be put into a temporary file", "Make room in the temporary folder")
             case .invalidRequest: ("The request is not valid", "Correct the URL or the header field")
             case .transportUnavailable: ("The transport is not available", "Choose another one")
+            case .optionNotSupported:
+                ("The transport does not support an option", "Leave it out, or choose another transport")
+            case .invalidTLSOptions: ("The TLS options cannot be used", "Check the certificates, the key and the pins")
             case .shutDown: ("The uploader is shut down", "Make a new one")
             case .hostNotFound: ("Host not found", "Check the host's name and the network")
             case .cannotConnect: ("Could not connect", "Check that the server runs and can be reached")
-            case .secureConnectionFailed: ("No secure connection", "Check the server's certificate")
-            case .connectionLost: ("The connection was lost", "Try again; the server may have the body already")
-            case .timedOut: ("Nothing moved for too long", "Try again, or allow more time")
+            case .secureConnectionFailed: ("No secure connection", "Check that the server speaks TLS at this port")
+            case .certificateUntrusted:
+                ("The server's certificate is not trusted", "Check it, or trust the authority that issued it")
+            case .certificateHostMismatch: ("The server's certificate is for another host", "Check the host's name")
+            case .connectionLostBeforeBody: ("The connection was lost before the body was sent", "Try again")
+            case .connectionLostDuringBody: ("The connection was lost while the body was sent", "Try again")
+            case .connectionLostAfterBody:
+                ("The connection was lost before the response came", "Try again; the server may have the body already")
+            case .timedOut: ("It took too long", "Try again, or allow more time")
+            case .stalled: ("Nothing moved for too long", "Try again, or allow more time")
             case .transferFailed: ("The transfer failed", "See the underlying error")
             case .unacceptableStatus: ("The server refused the upload", "See the response's body")
             case .responseUnreadable: ("The response is not valid HTTP", "Check what listens at the URL")

@@ -22,7 +22,7 @@ public final class Uploader: Sendable {
 
     /// Makes an uploader.
     public convenience init(configuration: Configuration = Configuration()) {
-        let transport = configuration.transport.makeTransport(connectionLimit: configuration.maximumUploadsInFlight)
+        let transport = configuration.transport.makeTransport(configuration.transportOptions)
         self.init(configuration: configuration, transport: transport)
     }
 

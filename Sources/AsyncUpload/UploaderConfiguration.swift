@@ -32,23 +32,71 @@ extension Uploader {
             "Authorization", "Cookie", "Proxy-Authorization", "X-Api-Key", "X-Auth-Token", "X-Amz-Security-Token",
         ]
 
-        /// How many seconds may go by without a byte moving before an upload fails with
-        /// ``UploadError/Code-swift.struct/timedOut``; fractions count. A request's own `timeoutInterval` goes before it
-        /// unless that has its usual value of 60 seconds.
+        /// How many seconds finding the host, connecting to it and setting up TLS may take; then the upload fails with
+        /// ``UploadError/Code-swift.struct/timedOut``. Fractions count, here and in the limits below.
+        public var timeoutIntervalForConnection: TimeInterval = 30
+
+        /// How many seconds may go by without a byte moving, while the body is sent or the response received, before an
+        /// upload fails with ``UploadError/Code-swift.struct/stalled``.
+        ///
+        /// With libcurl, what the server's system takes in counts as movement, too; `URLSession` only tells what it has
+        /// handed over. Waiting for a stream to give its next bytes does not count. A request's own `timeoutInterval` goes
+        /// before this limit and that for the response, unless it has its usual value of 60 seconds.
         public var timeoutIntervalForRequest: TimeInterval = 60
+
+        /// How many seconds the server may take to answer once it has the whole body; then the upload fails with
+        /// ``UploadError/Code-swift.struct/timedOut``.
+        ///
+        /// Servers that check or move a large body before they answer need more. Interim responses start the time anew.
+        public var timeoutIntervalForResponse: TimeInterval = 300
+
+        /// How many seconds an upload may take from the moment in which it has its turn, redirects included; then it fails
+        /// with ``UploadError/Code-swift.struct/timedOut``. There is no limit unless set.
+        public var timeoutIntervalForResource: TimeInterval = .infinity
+
+        /// How many bytes of body each upload may send per second; `nil` for no limit.
+        ///
+        /// With libcurl only; see ``UploadError/Code-swift.struct/optionNotSupported``.
+        public var limitRate: Int64?
+
+        /// Whom TLS trusts and who the client is. Anything but the usual needs libcurl; see
+        /// ``UploadError/Code-swift.struct/optionNotSupported``.
+        public var tls = TLSOptions()
+
+        /// Which proxy requests go through. Anything but ``ProxyChoice/system`` needs libcurl; see
+        /// ``UploadError/Code-swift.struct/optionNotSupported``.
+        public var proxy = ProxyChoice.system
 
         /// The configuration that an uploader has unless told otherwise.
         public init() {}
 
-        func idleLimit(for request: URLRequest) -> Duration {
-            let own = request.timeoutInterval
-            let seconds = own > 0 && own != 60 ? own : timeoutIntervalForRequest
-            // Beyond what a duration can hold there is no difference to never.
-            return .seconds(max(0, min(seconds, 1e15)))
-        }
-
         var chainRules: RequestChain.Rules {
             RequestChain.Rules(redirects: redirects, credential: credential, credentialFields: credentialFields)
+        }
+
+        /// - Parameter elapsed: how much of the total time has gone by.
+        func timeLimits(for request: URLRequest, after elapsed: Duration) -> TimeLimits {
+            let own = request.timeoutInterval > 0 && request.timeoutInterval != 60 ? request.timeoutInterval : nil
+            return TimeLimits(
+                connection: Self.duration(timeoutIntervalForConnection),
+                stall: Self.duration(own ?? timeoutIntervalForRequest),
+                response: Self.duration(own ?? timeoutIntervalForResponse),
+                total: Self.duration(timeoutIntervalForResource) - elapsed
+            )
+        }
+
+        /// Beyond what a duration can hold there is no difference to never.
+        private static func duration(_ seconds: TimeInterval) -> Duration {
+            .seconds(max(0, min(seconds, 1e15)))
+        }
+
+        var transportOptions: TransportOptions {
+            TransportOptions(
+                connectionLimit: max(1, maximumUploadsInFlight),
+                limitRate: limitRate,
+                tls: tls,
+                proxy: proxy
+            )
         }
     }
 }

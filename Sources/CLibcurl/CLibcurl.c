@@ -13,6 +13,12 @@ typedef struct {
     } data;
 } message;
 
+typedef struct {
+    void *data;
+    size_t length;
+    unsigned int flags;
+} blob;
+
 static struct {
     int (*global_init)(long);
     clibcurl_easy *(*easy_init)(void);
@@ -20,6 +26,8 @@ static struct {
     void (*easy_cleanup)(clibcurl_easy *);
     const char *(*easy_strerror)(int);
     int (*easy_setopt)(clibcurl_easy *, int, ...);
+    int (*easy_pause)(clibcurl_easy *, int);
+    int (*easy_getinfo)(clibcurl_easy *, int, ...);
     clibcurl_list *(*slist_append)(clibcurl_list *, const char *);
     void (*slist_free_all)(clibcurl_list *);
     clibcurl_multi *(*multi_init)(void);
@@ -49,6 +57,8 @@ static void load(void) {
         {"curl_easy_cleanup", (void **)&curl.easy_cleanup},
         {"curl_easy_strerror", (void **)&curl.easy_strerror},
         {"curl_easy_setopt", (void **)&curl.easy_setopt},
+        {"curl_easy_pause", (void **)&curl.easy_pause},
+        {"curl_easy_getinfo", (void **)&curl.easy_getinfo},
         {"curl_slist_append", (void **)&curl.slist_append},
         {"curl_slist_free_all", (void **)&curl.slist_free_all},
         {"curl_multi_init", (void **)&curl.multi_init},
@@ -86,6 +96,11 @@ int clibcurl_set_int64(clibcurl_easy *easy, int option, int64_t value) {
 int clibcurl_set_string(clibcurl_easy *easy, int option, const char *value) {
     return curl.easy_setopt(easy, option, value);
 }
+int clibcurl_set_blob(clibcurl_easy *easy, int option, const void *bytes, size_t length) {
+    // CURL_BLOB_COPY
+    blob value = {(void *)bytes, length, 1};
+    return curl.easy_setopt(easy, option, &value);
+}
 int clibcurl_set_pointer(clibcurl_easy *easy, int option, void *value) {
     return curl.easy_setopt(easy, option, value);
 }
@@ -97,6 +112,21 @@ int clibcurl_set_transfer_function(clibcurl_easy *easy, int option, clibcurl_tra
 }
 int clibcurl_set_seek_function(clibcurl_easy *easy, int option, clibcurl_seek_function value) {
     return curl.easy_setopt(easy, option, value);
+}
+int clibcurl_set_prerequest_function(clibcurl_easy *easy, int option, clibcurl_prerequest_function value) {
+    return curl.easy_setopt(easy, option, value);
+}
+
+int clibcurl_easy_pause(clibcurl_easy *easy, int bits) { return curl.easy_pause(easy, bits); }
+bool clibcurl_was_connection_reused(clibcurl_easy *easy) {
+    long connections = -1;
+    // CURLINFO_NUM_CONNECTS
+    return curl.easy_getinfo(easy, 0x200000 + 26, &connections) == 0 && connections == 0;
+}
+int clibcurl_active_socket(clibcurl_easy *easy) {
+    int descriptor = -1;
+    // CURLINFO_ACTIVESOCKET
+    return curl.easy_getinfo(easy, 0x500000 + 44, &descriptor) == 0 ? descriptor : -1;
 }
 
 clibcurl_list *clibcurl_list_append(clibcurl_list *list, const char *text) { return curl.slist_append(list, text); }

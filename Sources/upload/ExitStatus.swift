@@ -15,6 +15,7 @@ enum ExitStatus: Int32, Sendable {
     case redirectNotFollowed = 47
     case sendingFailed = 55
     case receivingFailed = 56
+    case serverUntrusted = 60
     case interrupted = 130
 
     init(_ code: UploadError.Code) {
@@ -24,12 +25,15 @@ enum ExitStatus: Int32, Sendable {
             case .hostNotFound: .hostNotFound
             case .cannotConnect: .cannotConnect
             case .unacceptableStatus: .refused
-            case .fileNotFound, .permissionDenied, .notARegularFile, .fileChanged, .bodyUnreadable, .bodyNotEncodable:
+            case .fileNotFound, .permissionDenied, .notARegularFile, .fileChanged, .bodyUnreadable, .bodyNotEncodable,
+                .bodyLengthMismatch, .temporaryFileFailed:
                 .sourceFailed
-            case .timedOut: .timedOut
-            case .secureConnectionFailed: .secureConnectionFailed
+            case .timedOut, .stalled: .timedOut
+            case .secureConnectionFailed, .invalidTLSOptions: .secureConnectionFailed
+            case .certificateUntrusted, .certificateHostMismatch: .serverUntrusted
             case .tooManyRedirects, .redirectRefused: .redirectNotFollowed
-            case .connectionLost, .responseUnreadable, .responseTooLarge, .responseNotDecodable: .receivingFailed
+            case .connectionLostAfterBody, .responseUnreadable, .responseTooLarge, .responseNotDecodable:
+                .receivingFailed
             // Not sent in full, failed on the way, and kinds that come later.
             default: .sendingFailed
             }

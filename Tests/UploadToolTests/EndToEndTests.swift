@@ -218,7 +218,7 @@ struct EndToEndTests {
     @Test func lostConnection() async throws {
         server.route(nil, "/cut", LoopbackServer.failing(after: 1000))
         let result = try await tool.run("movie.bin", url("/cut"))
-        #expect(result.status == 56)
+        #expect(result.status == 55)
         #expect(result.errorLines.count == 1)
     }
 

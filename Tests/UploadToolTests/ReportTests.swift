@@ -106,7 +106,8 @@ import Testing
             (.permissionDenied, 26), (.notARegularFile, 26), (.fileChanged, 26), (.bodyUnreadable, 26),
             (.bodyNotEncodable, 26), (.timedOut, 28), (.secureConnectionFailed, 35), (.tooManyRedirects, 47),
             (.redirectRefused, 47), (.bodyNotSent, 55), (.transferFailed, 55), (.shutDown, 55),
-            (.connectionLost, 56), (.responseUnreadable, 56), (.responseTooLarge, 56), (.responseNotDecodable, 56),
+            (.connectionLostAfterBody, 56), (.responseUnreadable, 56), (.responseTooLarge, 56),
+            (.responseNotDecodable, 56),
             (.invalidRequest, 2),
         ] as [(UploadError.Code, Int32)]
     )

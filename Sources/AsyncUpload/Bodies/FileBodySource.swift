@@ -10,6 +10,7 @@ final class FileBodySource: BodySource {
     let length: Int64
     private let descriptor: CInt
     private let modified: FileTime
+    private let removesName: Bool
 
     /// Opens the file.
     ///
@@ -33,14 +34,30 @@ final class FileBodySource: BodySource {
             self.descriptor = descriptor
             length = status.size
             modified = status.modified
+            removesName = false
         } catch {
             close(descriptor)
             throw error
         }
     }
 
+    /// Takes over an open file that belongs to nobody else.
+    ///
+    /// - Parameters:
+    ///   - url: what it is, or was, called.
+    ///   - removesName: whether the name goes when the source does.
+    init(adopting descriptor: CInt, _ url: URL, removesName: Bool) throws {
+        let status = try FileStatus(of: descriptor, path: url.path)
+        self.url = url
+        self.descriptor = descriptor
+        self.removesName = removesName
+        length = status.size
+        modified = status.modified
+    }
+
     deinit {
         close(descriptor)
+        if removesName { unlink(url.path) }
     }
 
     var contents: BodyContents { .file(url) }

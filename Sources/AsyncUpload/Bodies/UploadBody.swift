@@ -3,12 +3,14 @@ public import Foundation
 /// What an upload sends.
 ///
 /// A body is a description: nothing is opened, read or copied before the upload has its turn, and the same body can
-/// be sent any number of times. Its length is known before the first byte goes out and is sent as `Content-Length`
-/// (RFC 9110 §8.6). Memory does not grow with the length of a file.
+/// be sent any number of times, unless it is a stream over a sequence that can be read only once. A length that is known
+/// before the first byte goes out is sent as `Content-Length` (RFC 9110 §8.6). Memory does not grow with the length of a
+/// file or a stream.
 public struct UploadBody: Sendable {
     private enum Storage: Sendable {
         case data(Data)
         case file(URL)
+        case stream(StreamRecipe)
         case failure(UploadError)
     }
 
@@ -58,14 +60,27 @@ public struct UploadBody: Sendable {
         }
     }
 
-    /// Opens the body for reading.
+    /// Opens the body for sending. A stream is not touched yet.
     ///
-    /// - Throws: ``UploadError`` when it cannot be read.
-    func open() throws -> any BodySource {
+    /// - Throws: ``UploadError`` when it cannot be sent.
+    func open() throws -> OpenBody {
         switch storage {
-        case .data(let data): DataBodySource(data)
-        case .file(let url): try FileBodySource(url)
+        case .data(let data): return .source(DataBodySource(data))
+        case .file(let url): return .source(try FileBodySource(url))
+        case .stream(let recipe):
+            guard !recipe.isSpent else { throw UploadError(.bodyNotReplayable) }
+            return .stream(BodyStream(recipe))
         case .failure(let error): throw error
+        }
+    }
+}
+
+extension UploadBody {
+    init(_ recipe: StreamRecipe) {
+        if let length = recipe.length, length < 0 {
+            self.init(.failure(UploadError(.bodyLengthMismatch, detail: "\(length) is not a length")))
+        } else {
+            self.init(.stream(recipe))
         }
     }
 }

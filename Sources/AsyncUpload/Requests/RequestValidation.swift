@@ -2,20 +2,20 @@ import Foundation
 
 /// Refuses what could not be sent as meant, before anything is sent.
 enum RequestValidation {
-    /// - Parameter bodyLength: the length of the body; `nil` when there is none.
+    /// - Parameter bodyLength: the length of the body; `nil` when it is not known.
     static func check(_ request: URLRequest, bodyLength: Int64?) throws {
         guard Origin(request.url) != nil else {
             throw invalid("\(request.url?.withoutUserInformation.absoluteString ?? "no URL") is not an HTTP URL")
         }
         let method = request.httpMethod ?? "GET"
         guard isToken(method) else { throw invalid("the method \(method.debugDescription)") }
-        if let bodyLength, bodyLength > 0, ["GET", "HEAD", "TRACE"].contains(method) {
+        if bodyLength != 0, ["GET", "HEAD", "TRACE"].contains(method) {
             throw invalid("a \(method) request does not carry a body")
         }
         for (name, value) in request.allHTTPHeaderFields ?? [:] {
             try checkField(name, value)
         }
-        try checkFraming(request, bodyLength: bodyLength)
+        try checkFraming(request, length: bodyLength)
     }
 
     /// CR, LF or NUL in a field would let its value become other fields (RFC 9110 §5.5).
@@ -27,12 +27,16 @@ enum RequestValidation {
     }
 
     /// The framing is the library's: one `Content-Length`, the body's (RFC 9112 §6).
-    private static func checkFraming(_ request: URLRequest, bodyLength: Int64?) throws {
+    private static func checkFraming(_ request: URLRequest, length: Int64?) throws {
         if request.value(forHTTPHeaderField: "Transfer-Encoding") != nil {
-            throw invalid("Transfer-Encoding cannot be set; the body is sent with its length")
+            throw invalid("Transfer-Encoding cannot be set; it follows from the body")
         }
-        if let text = request.value(forHTTPHeaderField: "Content-Length"), Int64(decimal: text) != bodyLength ?? 0 {
-            throw invalid("the header field Content-Length says \(text), the body has \(bodyLength ?? 0) bytes")
+        guard let text = request.value(forHTTPHeaderField: "Content-Length") else { return }
+        guard let length else {
+            throw invalid("the header field Content-Length says \(text); say it as the length of the stream")
+        }
+        guard Int64(decimal: text) == length else {
+            throw invalid("the header field Content-Length says \(text), the body has \(length) bytes")
         }
     }
 

@@ -10,5 +10,8 @@ extension URLRequest {
 
 extension UploadError {
     /// The connection was lost when the server may have acted on the request.
-    static let lostAfterSending = UploadError(.connectionLost, detail: "the server may have acted on the request")
+    static let lostAfterSending = UploadError(
+        .connectionLostDuringBody,
+        detail: "the server may have acted on the request"
+    )
 }

@@ -13,6 +13,13 @@ enum Platform {
     #else
         static let usesFoundationNetworking = false
     #endif
+
+    /// Writes as much as the system takes.
+    ///
+    /// - Returns: how many bytes, or -1 with `errno` set.
+    static func put(_ bytes: UnsafeRawBufferPointer, to descriptor: CInt) -> Int {
+        write(descriptor, bytes.baseAddress, bytes.count)
+    }
 }
 
 #if canImport(Darwin)

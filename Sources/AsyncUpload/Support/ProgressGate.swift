@@ -3,7 +3,7 @@
 /// Lets a count through if it is the first or the last one, or if 0.5 % of the body or 50 ms have gone by
 /// since the last one that passed.
 struct ProgressGate {
-    typealias Instant = ContinuousClock.Instant
+    typealias Instant = SuspendingClock.Instant
 
     static let interval: Duration = .milliseconds(50)
     static let steps: Int64 = 200

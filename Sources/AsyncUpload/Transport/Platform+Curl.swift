@@ -1,11 +1,11 @@
 extension Platform {
     #if os(Linux)
         /// - Returns: `nil` when libcurl is not to be had.
-        static func makeCurlTransport(connectionLimit: Int) -> (any Transport)? {
-            CurlTransport(connectionLimit: connectionLimit)
+        static func makeCurlTransport(_ options: TransportOptions) -> (any Transport)? {
+            CurlTransport(options)
         }
     #else
-        static func makeCurlTransport(connectionLimit: Int) -> (any Transport)? {
+        static func makeCurlTransport(_ options: TransportOptions) -> (any Transport)? {
             nil
         }
     #endif

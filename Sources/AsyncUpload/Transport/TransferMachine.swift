@@ -16,62 +16,135 @@ struct TransferMachine {
         static let none = Effects()
     }
 
+    enum Body: Equatable {
+        case none
+        /// `nil` when the length is not known.
+        case length(Int64?)
+
+        var length: Int64? {
+            switch self {
+            case .none: 0
+            case .length(let length): length
+            }
+        }
+    }
+
+    /// Time in which the machine sleeps is nobody's fault and does not count.
+    typealias Instant = SuspendingClock.Instant
+
     private enum Phase {
         case sending
         case receiving(HTTPURLResponse)
         case ended
     }
 
-    private let bodyLength: Int64
+    private let bodyLength: Int64?
     private let responseBodyLimit: Int
     private let expectsResponseBody: Bool
+    private let limits: TimeLimits
+    private let start: Instant
     private var phase = Phase.sending
     private var gate: ProgressGate
-    private var received = 0
-    private let idleLimit: Duration
-    private var lastActivity: ContinuousClock.Instant
     private var bytesSent: Int64 = 0
+    private var isBodySent: Bool
+    private var hasToldBodyEnd: Bool
+    private var received = 0
+    private var lastActivity: Instant
+    private var isConnected = false
+    /// Whether the library waits for more of the body.
+    private(set) var isWaitingForBody = false
+    /// How much the system has taken and the peer's system has not.
+    private var unacknowledged = 0
+    /// Whether anything of a response has come.
+    private(set) var hasReceived = false
     /// Our own reason to give up; it explains the end better than what the library makes of it.
     private var failure: (any Error)?
 
     /// - Parameters:
-    ///   - bodyLength: how many bytes are to be sent.
+    ///   - body: whether there is a body, and how many bytes it has; `nil` when that is not known.
     ///   - responseBodyLimit: how many bytes of response body may be taken in.
     ///   - method: the request's method; the response to HEAD has a length but no body.
-    ///   - idleLimit: how long nothing may move.
+    ///   - limits: how long things may take.
     ///   - now: when the exchange begins.
     init(
-        bodyLength: Int64,
+        body: Body,
         responseBodyLimit: Int,
         method: String?,
-        idleLimit: Duration,
-        at now: ContinuousClock.Instant
+        limits: TimeLimits,
+        at now: Instant
     ) {
-        self.bodyLength = bodyLength
+        bodyLength = body.length
         self.responseBodyLimit = responseBodyLimit
         expectsResponseBody = method != "HEAD"
-        self.idleLimit = idleLimit
+        self.limits = limits
+        start = now
         lastActivity = now
+        isBodySent = bodyLength == 0
+        hasToldBodyEnd = body == .none
         gate = ProgressGate(total: bodyLength)
     }
+
+    /// Whether the library's failure is all there is to say of the end.
+    var hasNoReason: Bool { failure == nil }
 
     private var isEnded: Bool {
         if case .ended = phase { true } else { false }
     }
 
-    mutating func didSend(_ bytes: Int64, at now: ContinuousClock.Instant) -> Effects {
-        let bytes = min(bytes, bodyLength)
-        if bytes != bytesSent { (bytesSent, lastActivity) = (bytes, now) }
-        guard !isEnded, gate.passes(bytes, at: now) else { return .none }
-        return Effects(events: [.sent(bytes)])
+    /// There is a connection, and the request is about to be sent.
+    mutating func didConnect(at now: Instant) {
+        if !isConnected { (isConnected, lastActivity) = (true, now) }
     }
 
-    mutating func didReceive(_ head: HTTPURLResponse, at now: ContinuousClock.Instant) -> Effects {
+    /// The library has asked for the body, and there is nothing to give to it for now.
+    mutating func didRunOutOfBody(at now: Instant) {
+        didConnect(at: now)
+        isWaitingForBody = true
+    }
+
+    /// - Parameter bytes: how much of the body has been handed over; fewer than before when it is sent anew.
+    mutating func didSend(_ bytes: Int64, at now: Instant) -> Effects {
+        let bytes = bodyLength.map { min(bytes, $0) } ?? bytes
+        if bytes != bytesSent || isWaitingForBody { lastActivity = now }
+        isWaitingForBody = false
+        if bytes > 0 { isConnected = true }
+        bytesSent = bytes
+        isBodySent = bytes == bodyLength
+        guard !isEnded, gate.passes(bytes, at: now) else { return .none }
+        hasToldBodyEnd = isBodySent
+        return Effects(events: isBodySent ? [.sent(bytes), .bodyEnd] : [.sent(bytes)])
+    }
+
+    /// A body of unknown length has been handed over to its end.
+    mutating func didSendAll(at now: Instant) -> Effects {
+        lastActivity = now
+        isWaitingForBody = false
+        guard !isEnded, !isBodySent else { return .none }
+        (isBodySent, hasToldBodyEnd) = (true, true)
+        return Effects(events: [.sent(bytesSent), .bodyEnd])
+    }
+
+    /// Of a body without bytes nothing else tells.
+    private mutating func bodyEndToTell() -> [TransferEvent] {
+        guard isBodySent, !hasToldBodyEnd else { return [] }
+        hasToldBodyEnd = true
+        return [.bodyEnd]
+    }
+
+    /// - Parameter count: how many bytes the system has taken and the peer's system has not; when that changes, something
+    ///   moves.
+    mutating func didSee(unacknowledged count: Int, at now: Instant) {
+        if count != unacknowledged { (unacknowledged, lastActivity) = (count, now) }
+    }
+
+    mutating func didReceive(_ head: HTTPURLResponse, at now: Instant) -> Effects {
+        didConnect(at: now)
+        hasReceived = true
         lastActivity = now
         guard !isEnded, failure == nil else { return .none }
         if (100..<200).contains(head.statusCode) { return Effects(events: [.interim(head)]) }
         phase = .receiving(head)
-        var effects = Effects(events: [.head(head)])
+        var effects = Effects(events: bodyEndToTell() + [.head(head)])
         if expectsResponseBody, case .length(let length) = Self.declaredLength(of: head), length > responseBodyLimit {
             failure = tooLarge
             effects.stops = true
@@ -79,7 +152,7 @@ struct TransferMachine {
         return effects
     }
 
-    mutating func didReceive(_ data: Data, at now: ContinuousClock.Instant) -> Effects {
+    mutating func didReceive(_ data: Data, at now: Instant) -> Effects {
         lastActivity = now
         guard !isEnded, failure == nil else { return .none }
         received += data.count
@@ -91,9 +164,20 @@ struct TransferMachine {
     }
 
     /// Time has gone by.
-    mutating func didPass(_ now: ContinuousClock.Instant) -> Effects {
-        guard now - lastActivity >= idleLimit else { return .none }
-        return fail(UploadError(.timedOut, detail: "\(idleLimit)"))
+    mutating func didPass(_ now: Instant) -> Effects {
+        if now - start >= limits.total { return fail(UploadError.timedOut("end", within: limits.total)) }
+        guard let (limit, error) = currentLimit, now - lastActivity >= limit else { return .none }
+        return fail(error)
+    }
+
+    /// What is being waited for, and for how long at most.
+    private var currentLimit: (Duration, UploadError)? {
+        let stalled = (limits.stall, UploadError(.stalled, detail: "for \(limits.stall)"))
+        if case .receiving = phase { return isBodySent || !isWaitingForBody ? stalled : nil }
+        guard isConnected else { return (limits.connection, .timedOut("connection", within: limits.connection)) }
+        if isWaitingForBody { return nil }
+        guard isBodySent, unacknowledged == 0 else { return stalled }
+        return (limits.response, .timedOut("response", within: limits.response))
     }
 
     /// Gives the exchange up for a reason of our own; the first one counts.
@@ -111,20 +195,30 @@ struct TransferMachine {
     mutating func didComplete(_ error: (any Error)?, lastHead: HTTPURLResponse?) -> Effects {
         guard !isEnded else { return .none }
         defer { phase = .ended }
-        if let error = failure ?? error { return Effects(ends: true, error: error) }
+        if let error = failure ?? error { return Effects(ends: true, error: placed(error)) }
         var effects = Effects(ends: true)
         switch phase {
         case .receiving(let head): effects.error = Self.defect(of: head)
         case .sending, .ended:
             // Only a final status is an answer: an interim one may be all that came before the connection ended.
             if let lastHead, lastHead.statusCode >= 200 {
-                effects.events = [.head(lastHead)]
+                effects.events = bodyEndToTell() + [.head(lastHead)]
                 effects.error = Self.defect(of: lastHead)
             } else {
-                effects.error = UploadError(.connectionLost, detail: "no final response")
+                effects.error = placed(UploadError(.connectionLostAfterBody, detail: "no final response"))
             }
         }
         return effects
+    }
+
+    /// Says when a connection was lost; the library underneath does not know.
+    private func placed(_ error: any Error) -> any Error {
+        guard var error = error as? UploadError, error.code.isConnectionLoss else { return error }
+        error.code =
+            if isBodySent { .connectionLostAfterBody } else if bytesSent > 0 { .connectionLostDuringBody } else {
+                .connectionLostBeforeBody
+            }
+        return error
     }
 
     private var tooLarge: UploadError {
@@ -149,5 +243,12 @@ struct TransferMachine {
         let lengths = Set(text.split(separator: ",").map { Int64(decimal: $0.trimmingCharacters(in: .whitespaces)) })
         guard lengths.count == 1, let length = lengths.first ?? nil else { return .malformed(text) }
         return .length(length)
+    }
+}
+
+extension UploadError {
+    /// - Parameter what: what did not come in time.
+    fileprivate static func timedOut(_ what: String, within limit: Duration) -> UploadError {
+        UploadError(.timedOut, detail: "no \(what) within \(limit)")
     }
 }

@@ -19,17 +19,17 @@ struct OutgoingRequest: Sendable {
     /// Method, URL and header fields. `Content-Length`, `Transfer-Encoding` and any body in it are the transport's.
     var request: URLRequest
     /// `nil` for a request without a body.
-    var body: (any BodySource)?
+    var body: OpenBody?
     /// How many bytes of response body are taken in.
     var responseBodyLimit: Int
-    /// How long nothing may move before the exchange fails with ``UploadError/Code-swift.struct/timedOut``.
-    var idleLimit: Duration
+    /// How long things may take.
+    var limits: TimeLimits
 }
 
 /// An exchange that is under way.
 struct Transfer: Sendable {
     /// What happens, in order: byte counts and interim heads, then one final head, then data, then the end. The end
-    /// without an error means that the response is complete.
+    /// without an error means that the response is complete. The body's bytes may still be counted after the head.
     ///
     /// Fails with ``UploadError``. Ending the iteration early stops the exchange.
     let events: AsyncThrowingStream<TransferEvent, any Error>
@@ -41,6 +41,8 @@ struct Transfer: Sendable {
 enum TransferEvent: Sendable {
     /// So many bytes of the body have been handed over.
     case sent(Int64)
+    /// They were all of it, unless the library begins anew.
+    case bodyEnd
     /// A 1xx response.
     case interim(HTTPURLResponse)
     /// The final response, without its body.

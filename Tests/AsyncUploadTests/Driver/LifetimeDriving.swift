@@ -177,7 +177,7 @@ struct LifetimeDriving {
                 switch end {
                 case .accepted: [.hold(here), .sentAll, .head(200)]
                 case .refused: [.hold(here), .sentAll, .head(500)]
-                case .failed: [.hold(here), .fail(UploadError(.connectionLost))]
+                case .failed: [.hold(here), .fail(UploadError(.connectionLostDuringBody))]
                 case .cancelled: [.hold(here), .sentAll, .head(200)]
                 }
             let lane = FakeLane(script)

@@ -20,3 +20,11 @@ extension BodySource {
         }
     }
 }
+
+extension OpenBody {
+    /// The source, if it is one.
+    func source() throws -> any BodySource {
+        guard case .source(let source) = self else { throw UploadError(.bodyUnreadable, detail: "a stream") }
+        return source
+    }
+}

@@ -5,9 +5,9 @@ import Testing
 
 @Suite("Which byte counts are worth an event", .timeLimit(.minutes(1)))
 struct ProgressGateTests {
-    private let start = ContinuousClock.now
+    private let start = SuspendingClock.now
 
-    private func later(_ milliseconds: Int) -> ContinuousClock.Instant {
+    private func later(_ milliseconds: Int) -> SuspendingClock.Instant {
         start + .milliseconds(milliseconds)
     }
 

@@ -5,18 +5,23 @@ import Testing
 
 @Suite("What one exchange does next", .timeLimit(.minutes(1)))
 struct TransferMachineTests {
-    private let start = ContinuousClock.now
+    private let start = TransferMachine.Instant.now
 
     private struct Reason: Error, Equatable {
         var text = "ours"
     }
 
-    private func machine(_ bodyLength: Int64 = 1000, limit: Int = 100, method: String? = "PUT") -> TransferMachine {
+    private func machine(_ bodyLength: Int64? = 1000, limit: Int = 100, method: String? = "PUT") -> TransferMachine {
         TransferMachine(
-            bodyLength: bodyLength,
+            body: .length(bodyLength),
             responseBodyLimit: limit,
             method: method,
-            idleLimit: .seconds(10),
+            limits: TimeLimits(
+                connection: .seconds(5),
+                stall: .seconds(10),
+                response: .seconds(20),
+                total: .seconds(1000)
+            ),
             at: start
         )
     }
@@ -26,6 +31,7 @@ struct TransferMachineTests {
         let events = effects.events.map { event in
             switch event {
             case .sent(let count): "sent \(count)"
+            case .bodyEnd: "body end"
             case .interim(let head): "interim \(head.statusCode)"
             case .head(let head): "head \(head.statusCode)"
             case .data(let data): "data \(data.count)"
@@ -42,7 +48,7 @@ struct TransferMachineTests {
         var machine = machine()
         #expect(words(machine.didSend(500, at: start)) == ["sent 500"])
         #expect(words(machine.didReceive(head(100))) == ["interim 100"])
-        #expect(words(machine.didSend(1000, at: start)) == ["sent 1000"])
+        #expect(words(machine.didSend(1000, at: start)) == ["sent 1000", "body end"])
         #expect(words(machine.didReceive(head(104))) == ["interim 104"])
         #expect(words(machine.didReceive(head(200))) == ["head 200"])
         #expect(words(machine.didReceive(bytes(10))) == ["data 10"])
@@ -55,7 +61,7 @@ struct TransferMachineTests {
         var machine = machine(100_000)
         #expect(words(machine.didSend(0, at: start)) == ["sent 0"])
         #expect(words(machine.didSend(100, at: start)) == [])
-        #expect(words(machine.didSend(100_500, at: start)) == ["sent 100000"])
+        #expect(words(machine.didSend(100_500, at: start)) == ["sent 100000", "body end"])
         #expect(words(machine.didSend(200_000, at: start + .seconds(1))) == [])
     }
 
@@ -63,7 +69,7 @@ struct TransferMachineTests {
     func sentAfterHead() {
         var machine = machine()
         #expect(words(machine.didReceive(head(200))) == ["head 200"])
-        #expect(words(machine.didSend(1000, at: start)) == ["sent 1000"])
+        #expect(words(machine.didSend(1000, at: start)) == ["sent 1000", "body end"])
         #expect(words(machine.didComplete(nil, lastHead: nil)) == ["ends"])
     }
 
@@ -91,7 +97,7 @@ struct TransferMachineTests {
         var machine = machine()
         if let status { _ = machine.didReceive(head(status)) }
         let end = machine.didComplete(nil, lastHead: status.map { head($0) })
-        #expect(words(end) == ["ends", "connectionLost"])
+        #expect(words(end) == ["ends", "connectionLostBeforeBody"])
     }
 
     @Test("What the library says went wrong is told")
@@ -148,7 +154,7 @@ struct TransferMachineTests {
     @Test("The length that answers HEAD is not that of a body")
     func headMethod() {
         var machine = machine(0, method: "HEAD")
-        #expect(words(machine.didReceive(head(200, ["Content-Length": "1000000"]))) == ["head 200"])
+        #expect(words(machine.didReceive(head(200, ["Content-Length": "1000000"]))).last == "head 200")
         #expect(words(machine.didComplete(nil, lastHead: nil)) == ["ends"])
     }
 
@@ -215,31 +221,135 @@ struct TransferMachineTests {
         #expect(words(machine.didComplete(nil, lastHead: head(200))) == [])
     }
 
-    @Test("Idle is what nothing moves in for as long as the limit")
-    func idle() {
+    // MARK: Time
+
+    /// What a machine says at a moment, in words.
+    private func words(_ machine: inout TransferMachine, at seconds: Double) -> [String] {
+        guard machine.didPass(start + .seconds(seconds)).stops else { return [] }
+        return words(machine.didComplete(URLError(.cancelled), lastHead: nil))
+    }
+
+    @Test("Nothing may stand still for longer than the limit while the body is sent")
+    func stall() {
         var machine = machine()
-        #expect(words(machine.didPass(start + .seconds(9.9))) == [])
-        _ = machine.didSend(1, at: start + .seconds(9))
-        #expect(words(machine.didPass(start + .seconds(18.9))) == [])
+        _ = machine.didSend(1, at: start + .seconds(4))
+        #expect(words(&machine, at: 13.9) == [])
         // The same count again is no movement.
-        _ = machine.didSend(1, at: start + .seconds(18))
-        #expect(words(machine.didPass(start + .seconds(19))) == ["stops"])
-        #expect(words(machine.didComplete(URLError(.cancelled), lastHead: nil)) == ["ends", "timedOut"])
+        _ = machine.didSend(1, at: start + .seconds(13))
+        #expect(words(&machine, at: 14) == ["ends", "stalled"])
         #expect(words(machine.didPass(start + .seconds(100))) == [])
     }
 
-    @Test("What is received is movement, too")
-    func receivingIsNotIdle() {
+    @Test("What the peer's system takes in is movement, too")
+    func unacknowledgedBytes() {
         var machine = machine()
-        _ = machine.didReceive(head(103), at: start + .seconds(9))
-        #expect(words(machine.didPass(start + .seconds(18))) == [])
-        _ = machine.didReceive(head(200), at: start + .seconds(18))
-        #expect(words(machine.didPass(start + .seconds(27))) == [])
-        _ = machine.didReceive(bytes(1), at: start + .seconds(27))
-        #expect(words(machine.didPass(start + .seconds(36))) == [])
-        #expect(words(machine.didPass(start + .seconds(37))) == ["stops"])
+        _ = machine.didSend(1000, at: start)
+        machine.didSee(unacknowledged: 900, at: start + .seconds(1))
+        machine.didSee(unacknowledged: 800, at: start + .seconds(10))
+        machine.didSee(unacknowledged: 800, at: start + .seconds(19))
+        #expect(words(&machine, at: 19.9) == [])
+        #expect(words(&machine, at: 20) == ["ends", "stalled"])
     }
 
+    @Test("The wait for the response begins when the peer's system has the whole body, and has a limit of its own")
+    func responseLimit() {
+        var machine = machine()
+        _ = machine.didSend(1000, at: start)
+        machine.didSee(unacknowledged: 900, at: start + .seconds(1))
+        machine.didSee(unacknowledged: 0, at: start + .seconds(10))
+        #expect(words(&machine, at: 29.9) == [])
+        #expect(words(&machine, at: 30) == ["ends", "timedOut"])
+    }
+
+    @Test("A connection has a limit of its own")
+    func connectionLimit() {
+        var machine = machine()
+        #expect(words(&machine, at: 4.9) == [])
+        #expect(words(&machine, at: 5) == ["ends", "timedOut"])
+    }
+
+    @Test("There is a connection once a request can be sent, its body is wanted, a byte is gone or a head there")
+    func connected() {
+        for connect: (inout TransferMachine) -> Void in [
+            { $0.didConnect(at: start) }, { _ = $0.didSend(1, at: start) }, { _ = $0.didReceive(head(103), at: start) },
+        ] {
+            var machine = machine()
+            connect(&machine)
+            #expect(words(&machine, at: 9.9) == [])
+            #expect(words(&machine, at: 10) == ["ends", "stalled"])
+        }
+    }
+
+    @Test("The wait for whoever makes the body does not count")
+    func waitingForBody() {
+        var machine = machine(nil)
+        machine.didRunOutOfBody(at: start)
+        #expect(words(&machine, at: 500) == [])
+        _ = machine.didSend(1, at: start + .seconds(500))
+        #expect(words(&machine, at: 509.9) == [])
+        #expect(words(&machine, at: 510) == ["ends", "stalled"])
+    }
+
+    @Test("Everything together has a limit, whatever is waited for")
+    func totalLimit() {
+        var machine = machine(nil)
+        machine.didRunOutOfBody(at: start)
+        #expect(words(&machine, at: 999.9) == [])
+        #expect(words(&machine, at: 1000) == ["ends", "timedOut"])
+    }
+
+    @Test("What is received is movement, too")
+    func receivingIsMovement() {
+        var machine = machine(0)
+        _ = machine.didReceive(head(103), at: start + .seconds(4))
+        #expect(words(&machine, at: 23.9) == [])
+        _ = machine.didReceive(head(200), at: start + .seconds(23))
+        #expect(words(&machine, at: 32.9) == [])
+        _ = machine.didReceive(bytes(1), at: start + .seconds(32))
+        #expect(words(&machine, at: 41.9) == [])
+        #expect(words(&machine, at: 42) == ["ends", "stalled"])
+    }
+
+    // MARK: Bodies of unknown length
+
+    @Test("The end of an empty body is told with the head, if nothing was told before; without a body there is none")
+    func emptyBody() {
+        var (silent, told) = (machine(0), machine(0))
+        #expect(words(silent.didReceive(head(200))) == ["body end", "head 200"])
+        #expect(words(silent.didSend(0, at: start)) == ["sent 0", "body end"])
+        #expect(words(told.didSend(0, at: start)) == ["sent 0", "body end"])
+        #expect(words(told.didReceive(head(200))) == ["head 200"])
+    }
+
+    @Test("The end of a body of unknown length is told once")
+    func unknownLength() {
+        var machine = machine(nil)
+        #expect(words(machine.didSend(500, at: start)) == ["sent 500"])
+        #expect(words(machine.didSend(700, at: start)) == [])
+        #expect(words(machine.didSendAll(at: start)) == ["sent 700", "body end"])
+        #expect(words(machine.didSendAll(at: start)) == [])
+    }
+
+    @Test("A body that is sent anew has its end told anew, though the count is the same")
+    func unknownLengthAnew() {
+        var machine = machine(nil)
+        _ = machine.didSend(500, at: start)
+        #expect(words(machine.didSendAll(at: start)) == ["sent 500", "body end"])
+        #expect(words(machine.didSend(500, at: start)) == [])
+        #expect(words(machine.didSendAll(at: start)) == ["sent 500", "body end"])
+    }
+
+    @Test("When a connection was lost is told", arguments: [nil, 1000] as [Int64?])
+    func whenItWasLost(length: Int64?) {
+        let lost = UploadError(.connectionLostDuringBody)
+        var (before, during, after) = (machine(length), machine(length), machine(length))
+        _ = during.didSend(1, at: start)
+        _ = after.didSend(1000, at: start)
+        if length == nil { _ = after.didSendAll(at: start) }
+        #expect(words(before.didComplete(lost, lastHead: nil)) == ["ends", "connectionLostBeforeBody"])
+        #expect(words(during.didComplete(lost, lastHead: nil)) == ["ends", "connectionLostDuringBody"])
+        #expect(words(after.didComplete(lost, lastHead: nil)) == ["ends", "connectionLostAfterBody"])
+    }
 }
 
 extension TransferMachine {

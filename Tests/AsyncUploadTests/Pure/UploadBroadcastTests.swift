@@ -69,11 +69,11 @@ struct UploadBroadcastTests {
     func slowReaderOfFailure() async {
         let events = broadcast.makeEvents()
         for step in 1...1000 { report(Double(step) / 2000) }
-        broadcast.end(.failure(UploadError(.connectionLost)))
+        broadcast.end(.failure(UploadError(.connectionLostDuringBody)))
         let seen = await Observation(events)
         #expect(seen.fractions.last == 0.5)
         #expect(seen.fractions.count <= 2)
-        #expect(seen.code == .connectionLost)
+        #expect(seen.code == .connectionLostDuringBody)
     }
 
     @Test("The same fraction is not told twice; the snapshots are")

@@ -6,15 +6,24 @@ import Testing
 /// The kinds of body that every rule holds for.
 enum BodyKind: String, CaseIterable, CustomTestStringConvertible {
     case data, file
+    /// A stream that can be made anew, with its length and without.
+    case sizedStream, stream
 
     var testDescription: String { rawValue }
+
+    /// Whether the length is known before the body is.
+    var hasLength: Bool { self != .stream }
+
+    /// Whether the body goes out with a `Content-Length`.
+    var isSentWithLength: Bool { hasLength || Carrier.underTest != .automatic }
 
     /// The kinds whose upload may end before the body is through; see ``KnownIssue/nativeFileEndsEarly``.
     static let endingEarly = Carrier.underTest == .native ? [.data] : allCases
 
     /// The same with each carrier.
     static let endingEarlyByCarrier: [(Carrier, BodyKind)] = [
-        (.automatic, .data), (.automatic, .file), (.streamed, .data), (.streamed, .file), (.native, .data),
+        (.automatic, .data), (.automatic, .file), (.automatic, .sizedStream), (.automatic, .stream),
+        (.streamed, .data), (.streamed, .file), (.streamed, .stream), (.native, .data),
     ]
 
     /// A body of this kind with the given bytes, for as long as the scratch folder exists.
@@ -22,8 +31,35 @@ enum BodyKind: String, CaseIterable, CustomTestStringConvertible {
         switch self {
         case .data: .data(data)
         case .file: .file(try scratch.file(data))
+        case .sizedStream: .stream(length: Int64(data.count)) { pieces(of: data) }
+        case .stream: .stream { pieces(of: data) }
         }
     }
+}
+
+/// Data in pieces, as a sequence gives them.
+func pieces(of data: Data, size: Int = 50_000) -> Pieces {
+    Pieces { number in
+        let start = data.startIndex + number * size
+        return start < data.endIndex ? data[start..<min(start + size, data.endIndex)] : nil
+    }
+}
+
+/// A sequence whose pieces are made one by one when they are asked for; `nil` is the end.
+struct Pieces: AsyncSequence, Sendable {
+    let make: @Sendable (Int) async throws -> Data?
+
+    struct AsyncIterator: AsyncIteratorProtocol {
+        let make: @Sendable (Int) async throws -> Data?
+        var number = 0
+
+        mutating func next() async throws -> Data? {
+            defer { number += 1 }
+            return try await make(number)
+        }
+    }
+
+    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(make: make) }
 }
 
 /// Bytes that repeat nowhere nearby, so that a piece that is lost, doubled or moved is noticed.

@@ -18,11 +18,11 @@ enum Carrier: String, CaseIterable, CustomTestStringConvertible {
     static let underTest: Carrier =
         ProcessInfo.processInfo.environment["ASYNCUPLOAD_TEST_CARRIER"].flatMap(Carrier.init) ?? .automatic
 
-    func makeTransport(connectionLimit: Int) -> any Transport {
+    func makeTransport(_ options: TransportOptions) -> any Transport {
         switch self {
-        case .automatic: Uploader.TransportChoice.automatic.makeTransport(connectionLimit: connectionLimit)
-        case .streamed: URLSessionTransport(connectionLimit: connectionLimit, strategy: .streamed)
-        case .native: URLSessionTransport(connectionLimit: connectionLimit, strategy: .native)
+        case .automatic: Uploader.TransportChoice.automatic.makeTransport(options)
+        case .streamed: URLSessionTransport(options, strategy: .streamed)
+        case .native: URLSessionTransport(options, strategy: .native)
         }
     }
 }

@@ -87,7 +87,7 @@ final class FakeTransport: Transport {
 
     func send(_ outgoing: OutgoingRequest) async throws -> Transfer {
         try Task.checkCancellation()
-        let body = try outgoing.body.map(Self.bytes)
+        let body: Data? = if let body = outgoing.body { try await Self.bytes(of: body) } else { nil }
         let received = Received(
             request: outgoing.request,
             body: body,
@@ -138,8 +138,8 @@ final class FakeTransport: Transport {
             if isStopped, !script.playsOnWhenStopped { break }
             switch step {
             case .hold: break
-            case .sent(let count): continuation.yield(.sent(count))
-            case .sentAll: continuation.yield(.sent(Int64(received.body?.count ?? 0)))
+            case .sent(let count): Self.send(count, of: received, into: continuation)
+            case .sentAll: Self.send(Int64(received.body?.count ?? 0), of: received, into: continuation)
             case .interim(let status): continuation.yield(.interim(Self.head(status, [:], of: received)))
             case .head(let status, let fields): continuation.yield(.head(Self.head(status, fields, of: received)))
             case .data(let text): continuation.yield(.data(Data(text.utf8)))
@@ -149,12 +149,26 @@ final class FakeTransport: Transport {
         continuation.finish()
     }
 
+    private static func send(
+        _ count: Int64,
+        of received: Received,
+        into continuation: AsyncThrowingStream<TransferEvent, any Error>.Continuation
+    ) {
+        continuation.yield(.sent(count))
+        if count == received.body?.count ?? 0 { continuation.yield(.bodyEnd) }
+    }
+
     private static func head(_ status: Int, _ fields: [String: String], of received: Received) -> HTTPURLResponse {
         AsyncUploadTests.head(status, fields, from: received.request.url?.absoluteString ?? "")
     }
 
     /// Reads a body as a transport does: piece by piece, to its end.
-    private static func bytes(of source: any BodySource) throws -> Data {
+    private static func bytes(of body: OpenBody) async throws -> Data {
+        let source: any BodySource =
+            switch body {
+            case .source(let source): source
+            case .stream(let stream): try await stream.spooled(keepingName: false, within: .seconds(10))
+            }
         var bytes = Data()
         var piece = Data(count: 1000)
         while true {

@@ -13,7 +13,7 @@ struct Lane {
     init(
         _ carrier: Carrier = .underTest,
         receiveBufferSize: Int? = nil,
-        _ configure: (inout Uploader.Configuration) -> Void = { _ in }
+        configure: (inout Uploader.Configuration) -> Void = { _ in }
     ) throws {
         server = try LoopbackServer(receiveBufferSize: receiveBufferSize)
         scratch = try ScratchFolder()
@@ -49,7 +49,7 @@ extension Uploader {
     convenience init(_ carrier: Carrier, _ configure: (inout Configuration) -> Void = { _ in }) {
         var configuration = Configuration()
         configure(&configuration)
-        let transport = carrier.makeTransport(connectionLimit: configuration.maximumUploadsInFlight)
+        let transport = carrier.makeTransport(configuration.transportOptions)
         self.init(configuration: configuration, transport: transport)
     }
 }

@@ -34,7 +34,7 @@ extension OverTheWire {
             let seen = await Observation(lane.uploader.upload(for: lane.request("/x"), from: body))
             if departure == .closes {
                 await KnownIssue.answerLostInReset.mayOccur { #expect(seen.refusedStatus == 413) }
-                #expect(seen.refusedStatus == 413 || seen.code == .connectionLost)
+                #expect(seen.refusedStatus == 413 || seen.code?.isConnectionLoss == true)
             } else {
                 #expect(seen.refusedStatus == 413)
                 #expect((seen.error as? UploadError)?.response?.text() == #"{"error":"too large"}"#)
@@ -91,7 +91,7 @@ extension OverTheWire {
                 try exchange.interim(103, headers: [("Link", "</x>; rel=preload")])
                 exchange.close()
             }
-            #expect(try await lane.upload(bytes(1000), as: kind, to: "/x").code == .connectionLost)
+            #expect(try await lane.upload(bytes(1000), as: kind, to: "/x").code?.isConnectionLoss == true)
         }
 
         @Test(
@@ -145,7 +145,7 @@ extension OverTheWire {
                 let lane = try Lane()
                 lane.server.route(nil, "/*", LoopbackServer.failing(after: count, reset: reset))
                 let seen = try await lane.upload(bytes(1_000_000), as: kind, to: "/x")
-                #expect(seen.code == .connectionLost)
+                #expect(seen.code?.isConnectionLoss == true)
                 #expect(lane.server.requests.count == 1)
             }
         }
@@ -159,7 +159,7 @@ extension OverTheWire {
                 exchange.close()
             }
             let seen = try await lane.upload(bytes(1000), as: kind, to: "/x")
-            #expect(seen.code == .connectionLost)
+            #expect(seen.code?.isConnectionLoss == true)
             #expect((seen.error as? UploadError)?.response?.text() == "half of it")
         }
 
@@ -183,30 +183,6 @@ extension OverTheWire {
             #expect(seen.refusedStatus == 200)
             let atLimit = try await lane.upload(bytes(10), as: .data, to: "/at")
             #expect(atLimit.response??.count == 1000)
-        }
-
-        @Test(
-            "A server that stands still is given up after the limit, fractions of seconds included",
-            arguments: BodyKind.allCases
-        )
-        func idle(kind: BodyKind) async throws {
-            let lane = try Lane { $0.timeoutIntervalForRequest = 0.3 }
-            lane.server.route(nil, "/unread") { $0.hold() }
-            lane.server.route(nil, "/unanswered", LoopbackServer.neverAnswer)
-            lane.server.route(nil, "/late") { exchange in
-                try exchange.readBody()
-                try exchange.wait(.milliseconds(100))
-                try exchange.respond(200)
-            }
-            #expect(try await lane.upload(bytes(30_000_000), as: kind, to: "/unread").code == .timedOut)
-            #expect(try await lane.upload(bytes(1000), as: kind, to: "/unanswered").code == .timedOut)
-            #expect(try await lane.upload(bytes(1000), as: kind, to: "/late").response != nil)
-            var request = lane.request("/unanswered")
-            request.timeoutInterval = 0.05
-            let start = ContinuousClock.now
-            let seen = await Observation(lane.uploader.upload(for: request, from: bytes(10)))
-            #expect(seen.code == .timedOut)
-            #expect(ContinuousClock.now - start >= .milliseconds(50))
         }
 
         @Test("C16: no server and no host have errors of their own", arguments: BodyKind.allCases)

@@ -22,6 +22,22 @@ extension OverTheWire {
             }
         }
 
+        @Test(
+            "2 GB that are made on the way take less than 64 MiB of memory",
+            .disabled(if: ProcessResources.isSanitized)
+        )
+        func memoryOfStreams() async {
+            await #expect(processExitsWith: .success) {
+                let lane = try Lane()
+                lane.server.route("PUT", "/*", LoopbackServer.sink)
+                let piece = bytes(100_000)
+                let body = UploadBody.stream(Pieces { $0 < 20_000 ? piece : nil })
+                #expect(await Observation(lane.uploader.upload(for: lane.request("/x"), from: body)).response != nil)
+                #expect(lane.server.requests.first?.bodyByteCount == 2_000_000_000)
+                #expect(ProcessResources.current.peakResidentSize < 64 << 20)
+            }
+        }
+
         @Test("C19: data is not copied as a whole", .disabled(if: ProcessResources.isSanitized))
         func memoryOfData() async {
             await #expect(processExitsWith: .success) {
@@ -66,7 +82,7 @@ extension OverTheWire {
                 weak var released: (any Transport & AnyObject)?
                 weak var delegate: SessionDelegate?
                 do {
-                    let transport = carrier.makeTransport(connectionLimit: 2)
+                    let transport = carrier.makeTransport(TransportOptions(connectionLimit: 2))
                     released = transport as? any Transport & AnyObject
                     delegate = (transport as? URLSessionTransport)?.delegate
                     #expect(released != nil)

@@ -21,17 +21,27 @@ enum CurlErrorTranslation {
     }
 
     private static func kind(of code: CInt, reason: String) -> UploadError.Code {
-        switch code {
+        let reason = reason.lowercased()
+        func mentions(_ words: String...) -> Bool { words.contains { reason.contains($0) } }
+        return switch code {
         case 3: .invalidRequest
         case 5, 6: .hostNotFound
-        case 7: .cannotConnect
+        case 7, 97: .cannotConnect
+        case 56 where mentions("connect tunnel"): .cannotConnect
         case 28: .timedOut
-        case 35, 51, 53, 54, 58, 59, 60, 64, 66, 77, 80, 82, 83, 90, 91, 98: .secureConnectionFailed
+        // The two kinds share a code.
+        case 51, 60: mentions("subject name", "does not match") ? .certificateHostMismatch : .certificateUntrusted
+        case 83, 90, 91: .certificateUntrusted
+        case 53, 54, 58, 66, 77, 82: .invalidTLSOptions
+        case 35, 59, 64, 80, 98: .secureConnectionFailed
+        // What the peer says of the handshake may come after it, when a certificate of the client was wanted.
+        case 55 where mentions(" alert "), 56 where mentions(" alert "): .secureConnectionFailed
         // Only HTTP URLs get this far: with "unsupported protocol" it is the answer that is not HTTP. A line of the head
         // that is too long is "out of memory", one that is no field a "bad argument".
         case 1, 8, 27, 43, 61, 100: .responseUnreadable
-        case 56 where reason.lowercased().contains("chunk"): .responseUnreadable
-        case 16, 18, 52, 55, 56, 92: .connectionLost
+        case 56 where mentions("chunk"): .responseUnreadable
+        // When it was lost is for ``TransferMachine`` to say.
+        case 16, 18, 52, 55, 56, 92: .connectionLostDuringBody
         default: .transferFailed
         }
     }

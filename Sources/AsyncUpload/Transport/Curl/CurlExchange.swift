@@ -10,31 +10,37 @@
         let ended = Gate()
         private let outgoing: OutgoingRequest
         private let continuation: AsyncThrowingStream<TransferEvent, any Error>.Continuation
+        private let onReadable: @Sendable (CurlExchange) -> Void
         private var machine: TransferMachine
         private var parser: ResponseHeadParser
         private var position: Int64 = 0
+        private var pipe: BodyPipe?
         private var headerFields: OpaquePointer?
         private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: CurlOption.Value.errorBufferSize)
 
-        /// Prepares a handle that has no options set.
+        /// - Parameters:
+        ///   - easy: a handle that ``CurlSetup`` has told what to do.
+        ///   - onReadable: called, on any thread, when the transfer was told to wait for its body and can go on.
         init(
             _ easy: OpaquePointer,
             _ outgoing: OutgoingRequest,
-            _ continuation: AsyncThrowingStream<TransferEvent, any Error>.Continuation
+            _ continuation: AsyncThrowingStream<TransferEvent, any Error>.Continuation,
+            onReadable: @escaping @Sendable (CurlExchange) -> Void
         ) {
             self.easy = easy
             self.outgoing = outgoing
             self.continuation = continuation
+            self.onReadable = onReadable
             machine = TransferMachine(
-                bodyLength: outgoing.body?.length ?? 0,
+                body: outgoing.body.map { .length($0.length) } ?? .none,
                 responseBodyLimit: outgoing.responseBodyLimit,
                 method: outgoing.request.httpMethod,
-                idleLimit: outgoing.idleLimit,
+                limits: outgoing.limits,
                 at: .now
             )
             parser = ResponseHeadParser(url: outgoing.request.url ?? URL(fileURLWithPath: "/"))
             errorText.initialize(repeating: 0, count: CurlOption.Value.errorBufferSize)
-            setRequest()
+            setHeaderFields(outgoing.request)
             setFunctions()
         }
 
@@ -42,11 +48,35 @@
             errorText.deallocate()
         }
 
-        var idleLimit: Duration { outgoing.idleLimit }
+        var checkInterval: Duration { outgoing.limits.checkInterval }
 
-        /// Whether nothing has moved for too long; that is then the reason of the end.
-        func isIdle(at now: ContinuousClock.Instant) -> Bool {
-            machine.didPass(now).stops
+        /// Whether something has taken too long; that is then the reason of the end.
+        func isOverdue(at now: TransferMachine.Instant) -> Bool {
+            let socket = clibcurl_active_socket(easy)
+            var unacknowledged: CInt = 0
+            if socket >= 0, ioctl(socket, UInt(TIOCOUTQ), &unacknowledged) == 0 {
+                machine.didSee(unacknowledged: Int(unacknowledged), at: now)
+            }
+            return machine.didPass(now).stops
+        }
+
+        /// Whether the transfer may be begun anew, after it has failed.
+        ///
+        /// That is so when the server has closed a connection that was used before, at the moment in which it was used
+        /// again. libcurl deals with that itself where it notices in reading, but not in sending.
+        ///
+        /// - Parameter code: libcurl's result.
+        func canBeginAnew(after code: CInt) -> Bool {
+            guard [52, 55, 56].contains(code), !machine.hasReceived, machine.hasNoReason else { return false }
+            guard outgoing.request.isIdempotent, clibcurl_was_connection_reused(easy) else { return false }
+            if case .stream(let stream) = outgoing.body { return stream.isReplayable }
+            return true
+        }
+
+        /// Has the transfer begin anew, on a connection of its own, when it is added again.
+        func beginAnew() {
+            _ = seek(to: 0)
+            clibcurl_set_long(easy, CurlOption.freshConnection, 1)
         }
 
         /// Notes a reason of our own for the end that follows.
@@ -64,6 +94,8 @@
             clibcurl_easy_reset(easy)
             clibcurl_list_free(headerFields)
             headerFields = nil
+            pipe?.cancel()
+            pipe = nil
             let effects = machine.didComplete(failure, lastHead: nil)
             for event in effects.events { continuation.yield(event) }
             continuation.finish(throwing: effects.error)
@@ -71,36 +103,6 @@
         }
 
         // MARK: Options
-
-        private func setRequest() {
-            let request = outgoing.request
-            let method = request.httpMethod ?? "GET"
-            clibcurl_set_string(easy, CurlOption.url, request.url?.absoluteString)
-            clibcurl_set_string(easy, CurlOption.customRequest, method)
-            clibcurl_set_long(easy, CurlOption.noSignal, 1)
-            clibcurl_set_long(easy, CurlOption.protocols, CurlOption.Value.httpAndHTTPS)
-            clibcurl_set_long(easy, CurlOption.httpVersion, CurlOption.Value.http2OverTLS)
-            clibcurl_set_long(easy, CurlOption.suppressConnectHeaders, 1)
-            // Every coding that libcurl can decode.
-            clibcurl_set_string(easy, CurlOption.acceptEncoding, "")
-            if let body = outgoing.body {
-                clibcurl_set_long(easy, CurlOption.upload, 1)
-                clibcurl_set_int64(easy, CurlOption.bodyLength, body.length)
-                clibcurl_set_long(easy, CurlOption.uploadBufferSize, Self.uploadBufferSize(for: body.length))
-            } else if method == "HEAD" {
-                clibcurl_set_long(easy, CurlOption.noBody, 1)
-            }
-            // Without a body there is no rewinding that could be refused.
-            if !request.isIdempotent, outgoing.body?.length ?? 0 == 0 {
-                clibcurl_set_long(easy, CurlOption.freshConnection, 1)
-            }
-            setHeaderFields(request)
-        }
-
-        /// The size that libcurl is fastest with; no more than the body needs, since every handle has a buffer.
-        private static func uploadBufferSize(for length: Int64) -> Int {
-            Int(max(16 << 10, min(256 << 10, length)))
-        }
 
         private func setHeaderFields(_ request: URLRequest) {
             var lines = request.value(forHTTPHeaderField: "Expect") == nil ? ["Expect:"] : []
@@ -128,6 +130,11 @@
             clibcurl_set_seek_function(easy, CurlOption.seekFunction) { context, offset, _ in
                 CurlExchange.from(context)?.seek(to: offset) ?? CurlOption.Value.seekFailed
             }
+            clibcurl_set_pointer(easy, CurlOption.prerequestData, context)
+            clibcurl_set_prerequest_function(easy, CurlOption.prerequestFunction) { context, _, _, _, _ in
+                CurlExchange.from(context)?.machine.didConnect(at: .now)
+                return 0
+            }
             clibcurl_set_pointer(easy, CurlOption.headerData, context)
             clibcurl_set_transfer_function(easy, CurlOption.headerFunction) { buffer, size, count, context in
                 CurlExchange.from(context)?.readHead(UnsafeRawBufferPointer(start: buffer, count: size * count)) ?? 0
@@ -146,16 +153,43 @@
         }
 
         private func read(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
-            guard let body = outgoing.body else { return 0 }
             do {
-                let count = try body.read(into: buffer, at: position)
-                position += Int64(count)
-                _ = apply(machine.didSend(position, at: .now))
-                return count
+                switch outgoing.body {
+                case nil: return 0
+                case .source(let source): return handedOver(try source.read(into: buffer, at: position))
+                case .stream(let stream): return try read(stream, into: buffer)
+                }
             } catch {
                 _ = machine.fail(error)
                 return CurlOption.Value.abortReading
             }
+        }
+
+        /// The stream is started when its first bytes are wanted: if there is no connection it is still whole.
+        private func read(_ stream: BodyStream, into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+            let pipe = try self.pipe ?? stream.start { [weak self] in self.map { $0.onReadable($0) } }
+            self.pipe = pipe
+            switch pipe.read(into: buffer) {
+            case .bytes(let count): return handedOver(count)
+            case .end:
+                _ = apply(machine.didSendAll(at: .now))
+                return 0
+            case .nothingYet:
+                machine.didRunOutOfBody(at: .now)
+                return CurlOption.Value.pauseReading
+            case .failure(let error): throw error
+            }
+        }
+
+        private func handedOver(_ count: Int) -> Int {
+            position += Int64(count)
+            _ = apply(machine.didSend(position, at: .now))
+            return count
+        }
+
+        /// There is something to read again.
+        func resume() {
+            clibcurl_easy_pause(easy, CurlOption.Value.pauseNothing)
         }
 
         /// libcurl rewinds when it is about to send the request again by itself, after a connection that it had used
@@ -165,6 +199,11 @@
                 _ = machine.fail(UploadError.lostAfterSending)
                 return CurlOption.Value.seekFailed
             }
+            if case .stream = outgoing.body, offset != position {
+                guard offset == 0 else { return CurlOption.Value.seekFailed }
+                pipe?.cancel()
+                pipe = nil
+            }
             position = offset
             return 0
         }
@@ -172,6 +211,8 @@
         /// - Returns: the count of bytes when the transfer is to go on, as libcurl wants it.
         private func readHead(_ line: UnsafeRawBufferPointer) -> Int {
             guard let head = parser.parse(line) else { return line.count }
+            // libcurl stops sending after a refusal, but goes on waiting for the body that it was told to wait for.
+            if machine.isWaitingForBody { onReadable(self) }
             return apply(machine.didReceive(head, at: .now)) ? line.count : 0
         }
 

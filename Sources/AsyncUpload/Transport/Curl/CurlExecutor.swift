@@ -9,6 +9,7 @@
     final class CurlExecutor: SerialExecutor {
         private struct State {
             var jobs: [UnownedJob] = []
+            var calls: [@Sendable (isolated CurlSession) -> Void] = []
             var isStopping = false
             var hasEnded = false
             var thread: pthread_t?
@@ -38,6 +39,15 @@
             }
             // Nothing but such jobs touches the actor any more; there is no transfer left that one could be about.
             if isLate { job.runSynchronously(on: asUnownedSerialExecutor()) }
+        }
+
+        /// Has the thread call a closure soon; not at all when it has ended. That costs less than a task.
+        func perform(_ call: @escaping @Sendable (isolated CurlSession) -> Void) {
+            state.withLock { state in
+                guard !state.hasEnded else { return }
+                state.calls.append(call)
+                if state.calls.count == 1 { clibcurl_multi_wakeup(multi) }
+            }
         }
 
         func checkIsolated() {
@@ -74,25 +84,32 @@
         private func run(_ session: CurlSession) {
             state.withLock { $0.thread = pthread_self() }
             Self.blockBrokenPipes()
-            while true {
-                let (jobs, isStopping) = state.withLock { state in
-                    defer { state.jobs = [] }
-                    return (state.jobs, state.isStopping)
-                }
-                for job in jobs { job.runSynchronously(on: asUnownedSerialExecutor()) }
-                if isStopping, jobs.isEmpty { break }
+            while runWhatWaits(session) {
                 let timeout = session.assumeIsolated { $0.turn() }
-                clibcurl_multi_poll(multi, state.withLock { $0.jobs.isEmpty } ? timeout : 0)
+                clibcurl_multi_poll(multi, state.withLock { $0.jobs.isEmpty && $0.calls.isEmpty } ? timeout : 0)
             }
             session.assumeIsolated { $0.close() }
             let lateJobs = state.withLock { state in
                 state.hasEnded = true
                 clibcurl_multi_cleanup(multi)
-                defer { state.jobs = [] }
+                defer { (state.jobs, state.calls) = ([], []) }
                 return state.jobs
             }
             for job in lateJobs { job.runSynchronously(on: asUnownedSerialExecutor()) }
             ended.open()
+        }
+
+        /// A function of its own, so that nothing which a call holds is held while the thread waits.
+        ///
+        /// - Returns: whether there is more to come.
+        private func runWhatWaits(_ session: CurlSession) -> Bool {
+            let (jobs, calls, isStopping) = state.withLock { state in
+                defer { (state.jobs, state.calls) = ([], []) }
+                return (state.jobs, state.calls, state.isStopping)
+            }
+            for job in jobs { job.runSynchronously(on: asUnownedSerialExecutor()) }
+            for call in calls { session.assumeIsolated(call) }
+            return !(isStopping && jobs.isEmpty)
         }
     }
 #endif

@@ -2,26 +2,43 @@
 enum CurlOption {
     static let writeData: CInt = 10001
     static let url: CInt = 10002
+    static let proxy: CInt = 10004
     static let readData: CInt = 10009
     static let errorBuffer: CInt = 10010
     static let httpHeader: CInt = 10023
+    static let clientCertificateFile: CInt = 10025
+    static let privateKeyPassword: CInt = 10026
     static let headerData: CInt = 10029
     static let customRequest: CInt = 10036
     static let noBody: CInt = 44
     static let upload: CInt = 46
+    static let verifyPeer: CInt = 64
+    static let authoritiesFile: CInt = 10065
     static let freshConnection: CInt = 74
+    static let verifyHost: CInt = 81
     static let httpVersion: CInt = 84
+    static let privateKeyFile: CInt = 10087
+    static let authoritiesFolder: CInt = 10097
     static let noSignal: CInt = 99
     static let acceptEncoding: CInt = 10102
+    static let connectionTimeout: CInt = 156
     static let seekData: CInt = 10168
+    static let noProxy: CInt = 10177
     static let protocols: CInt = 181
+    static let pinnedPublicKeys: CInt = 10230
     static let suppressConnectHeaders: CInt = 265
     static let uploadBufferSize: CInt = 280
+    static let prerequestData: CInt = 10313
     static let writeFunction: CInt = 20011
     static let readFunction: CInt = 20012
     static let headerFunction: CInt = 20079
     static let seekFunction: CInt = 20167
+    static let prerequestFunction: CInt = 20312
     static let bodyLength: CInt = 30115
+    static let sendRate: CInt = 30145
+    static let clientCertificateData: CInt = 40291
+    static let privateKeyData: CInt = 40292
+    static let authoritiesData: CInt = 40309
 
     /// Of a multi handle.
     enum Multi {
@@ -33,8 +50,16 @@ enum CurlOption {
         /// HTTP/2 over TLS where the server offers it.
         static let http2OverTLS = 4
         static let httpAndHTTPS = 1 | 2
+        /// That the server's certificate is for its host.
+        static let hostMatches = 2
+        /// A body whose length is not known.
+        static let unknownLength: Int64 = -1
         /// What a read function returns to give the transfer up.
         static let abortReading = 0x1000_0000
+        /// What a read function returns when there is nothing to read for now.
+        static let pauseReading = 0x1000_0001
+        /// Neither direction is paused.
+        static let pauseNothing: CInt = 0
         /// What a seek function returns when it cannot.
         static let seekFailed: CInt = 1
         /// The room libcurl wants for the text of an error.

@@ -10,36 +10,44 @@
         nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
         private let multi: OpaquePointer
-        private let connectionLimit: Int
+        private let options: TransportOptions
         private var exchanges: [OpaquePointer: CurlExchange] = [:]
         /// Handles that were used and can be again; they keep what is costly to make.
         private var spareHandles: [OpaquePointer] = []
-        private var nextIdleCheck = ContinuousClock.now
+        private var nextCheck = TransferMachine.Instant.now
 
-        init(executor: CurlExecutor, connectionLimit: Int) {
+        init(executor: CurlExecutor, options: TransportOptions) {
             self.executor = executor
-            self.connectionLimit = connectionLimit
+            self.options = options
             multi = executor.multi
-            clibcurl_multi_set_long(multi, CurlOption.Multi.connectionsPerHost, connectionLimit)
-            clibcurl_multi_set_long(multi, CurlOption.Multi.cachedConnections, connectionLimit)
+            clibcurl_multi_set_long(multi, CurlOption.Multi.connectionsPerHost, options.connectionLimit)
+            clibcurl_multi_set_long(multi, CurlOption.Multi.cachedConnections, options.connectionLimit)
         }
 
         /// Starts a transfer.
         ///
-        /// - Throws: `CancellationError` if the current task is cancelled; nothing is sent then.
+        /// - Throws: `CancellationError` if the current task is cancelled, or ``UploadError``; nothing is sent then.
         func start(_ outgoing: OutgoingRequest) throws -> Transfer {
             try Task.checkCancellation()
             guard let easy = spareHandles.popLast() ?? clibcurl_easy_init() else {
                 throw UploadError(.transferFailed, detail: "no memory")
             }
-            let (events, continuation) = AsyncThrowingStream<TransferEvent, any Error>.makeStream()
-            let exchange = CurlExchange(easy, outgoing, continuation)
-            exchanges[easy] = exchange
-            continuation.onTermination = { [weak self, weak exchange] reason in
-                guard case .cancelled = reason, let self, let exchange else { return }
-                Task { await self.stop(exchange, CancellationError()) }
+            do {
+                try CurlSetup(easy: easy, outgoing: outgoing, options: options).apply()
+            } catch {
+                putAside(easy)
+                throw error
             }
-            nextIdleCheck = min(nextIdleCheck, .now + IdleTimer.interval(for: outgoing.idleLimit))
+            let (events, continuation) = AsyncThrowingStream<TransferEvent, any Error>.makeStream()
+            let exchange = CurlExchange(easy, outgoing, continuation) { [weak executor] exchange in
+                executor?.perform { $0.resume(exchange) }
+            }
+            exchanges[easy] = exchange
+            continuation.onTermination = { [weak executor, weak exchange] reason in
+                guard case .cancelled = reason, let executor, let exchange else { return }
+                executor.perform { $0.stop(exchange, CancellationError()) }
+            }
+            nextCheck = min(nextCheck, .now + outgoing.limits.checkInterval)
             let code = clibcurl_multi_add(multi, easy)
             if code != 0 { end(exchange, code) }
             return Transfer(events: events, ended: exchange.ended)
@@ -53,9 +61,10 @@
             clibcurl_multi_perform(multi, &running)
             var code: CInt = 0
             while let easy = clibcurl_multi_next_done(multi, &code) {
-                if let exchange = exchanges[easy] { end(exchange, code) }
+                guard let exchange = exchanges[easy] else { continue }
+                if code != 0, exchange.canBeginAnew(after: code) { beginAnew(exchange) } else { end(exchange, code) }
             }
-            return endIdleExchanges()
+            return endOverdueExchanges()
         }
 
         /// Ends every transfer and lets go of the handles.
@@ -72,27 +81,40 @@
             end(exchange, 0)
         }
 
+        /// Goes on with a transfer that waits for its body.
+        private func resume(_ exchange: CurlExchange) {
+            if exchanges[exchange.easy] === exchange { exchange.resume() }
+        }
+
+        private func beginAnew(_ exchange: CurlExchange) {
+            clibcurl_multi_remove(multi, exchange.easy)
+            exchange.beginAnew()
+            let code = clibcurl_multi_add(multi, exchange.easy)
+            if code != 0 { end(exchange, code) }
+        }
+
         private func end(_ exchange: CurlExchange, _ code: CInt) {
             clibcurl_multi_remove(multi, exchange.easy)
             exchanges[exchange.easy] = nil
             exchange.end(code)
-            if spareHandles.count < connectionLimit {
-                spareHandles.append(exchange.easy)
-            } else {
-                clibcurl_easy_cleanup(exchange.easy)
-            }
+            putAside(exchange.easy)
         }
 
-        private func endIdleExchanges() -> CInt {
+        private func putAside(_ easy: OpaquePointer) {
+            guard spareHandles.count < options.connectionLimit else { return clibcurl_easy_cleanup(easy) }
+            clibcurl_easy_reset(easy)
+            spareHandles.append(easy)
+        }
+
+        private func endOverdueExchanges() -> CInt {
             guard !exchanges.isEmpty else { return .max }
-            let now = ContinuousClock.now
-            if now >= nextIdleCheck {
-                let shortest = exchanges.values.map(\.idleLimit).min() ?? .seconds(1)
-                nextIdleCheck = now + IdleTimer.interval(for: shortest)
-                for exchange in exchanges.values where exchange.isIdle(at: now) { end(exchange, 0) }
+            let now = TransferMachine.Instant.now
+            if now >= nextCheck {
+                nextCheck = now + (exchanges.values.map(\.checkInterval).min() ?? .seconds(1))
+                for exchange in exchanges.values where exchange.isOverdue(at: now) { end(exchange, 0) }
             }
             // Rounded up, so that the time has come when the wait is over.
-            return CInt((nextIdleCheck - now) / .milliseconds(1)) + 1
+            return CInt((nextCheck - now) / .milliseconds(1)) + 1
         }
     }
 #endif

@@ -11,12 +11,11 @@
         private let session: CurlSession
         private let isShutDown = Locked(false)
 
-        /// - Parameter connectionLimit: how many connections to one host may be open at a time.
         /// - Returns: `nil` when libcurl is not to be had.
-        init?(connectionLimit: Int) {
+        init?(_ options: TransportOptions) {
             guard let executor = CurlExecutor() else { return nil }
             self.executor = executor
-            session = CurlSession(executor: executor, connectionLimit: max(1, connectionLimit))
+            session = CurlSession(executor: executor, options: options)
             executor.start(session)
         }
 
@@ -27,6 +26,11 @@
         func send(_ outgoing: OutgoingRequest) async throws -> Transfer {
             guard !isShutDown.withLock({ $0 }) else { throw UploadError(.shutDown) }
             try Task.checkCancellation()
+            var outgoing = outgoing
+            // Nothing would be read of it, and whether it is as short as that would remain unknown.
+            if case .stream(let stream) = outgoing.body, stream.length == 0 {
+                outgoing.body = .source(try await stream.spooled(keepingName: false, within: outgoing.limits.total))
+            }
             return try await session.start(outgoing)
         }
 

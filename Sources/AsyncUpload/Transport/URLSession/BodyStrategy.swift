@@ -14,11 +14,19 @@ enum BodyStrategy: Sendable, CaseIterable {
     /// the fraction of a second; FoundationNetworking makes a new timer of its own for each 64 KiB it sends.
     private static let noTimeout: TimeInterval = Platform.usesFoundationNetworking ? 1e15 : 1e7
 
-    func makeTask(for outgoing: OutgoingRequest, in session: URLSession) -> URLSessionTask {
+    /// Whether a file has to have a name to be sent.
+    var needsFileNames: Bool { self == .native }
+
+    /// - Parameter body: what to send; the request's own is not looked at.
+    func makeTask(
+        for outgoing: OutgoingRequest,
+        _ body: (any BodySource)?,
+        in session: URLSession
+    ) -> URLSessionTask {
         var request = outgoing.request
         request.httpBody = nil
         request.timeoutInterval = Self.noTimeout
-        guard let body = outgoing.body else { return session.dataTask(with: request) }
+        guard let body else { return session.dataTask(with: request) }
         if Platform.usesFoundationNetworking { Self.suppressAddedFields(&request) }
         switch (self, body.contents) {
         case (.streamed, _):

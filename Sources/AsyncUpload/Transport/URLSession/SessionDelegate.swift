@@ -11,6 +11,7 @@ actor SessionDelegate {
     private struct Exchange {
         let task: URLSessionTask
         let outgoing: OutgoingRequest
+        let body: (any BodySource)?
         let continuation: AsyncThrowingStream<TransferEvent, any Error>.Continuation
         let ended = Gate()
         let reader: BodyReader?
@@ -25,7 +26,7 @@ actor SessionDelegate {
     private let strategy: BodyStrategy
     private let control: DispatchQueue
     private var exchanges: [Int: Exchange] = [:]
-    private var idleTimer: IdleTimer?
+    private var timer: IntervalTimer?
 
     init(executor: DelegateQueueExecutor, proxy: SessionDelegateProxy, strategy: BodyStrategy, control: DispatchQueue) {
         self.executor = executor
@@ -37,7 +38,11 @@ actor SessionDelegate {
     /// Takes charge of a new task and lets it run.
     ///
     /// - Throws: `CancellationError` if the current task is cancelled; nothing is sent then.
-    func start(_ task: URLSessionTask, for outgoing: OutgoingRequest) throws -> Transfer {
+    func start(
+        _ task: URLSessionTask,
+        for outgoing: OutgoingRequest,
+        _ body: (any BodySource)?
+    ) throws -> Transfer {
         guard !Task.isCancelled else {
             control.async { task.cancel() }
             throw CancellationError()
@@ -47,13 +52,14 @@ actor SessionDelegate {
         let exchange = Exchange(
             task: task,
             outgoing: outgoing,
+            body: body,
             continuation: continuation,
-            reader: makeReader(for: outgoing, number: number),
+            reader: makeReader(for: outgoing.request, body, number: number),
             machine: TransferMachine(
-                bodyLength: outgoing.body?.length ?? 0,
+                body: body.map { .length($0.length) } ?? .none,
                 responseBodyLimit: outgoing.responseBodyLimit,
                 method: outgoing.request.httpMethod,
-                idleLimit: outgoing.idleLimit,
+                limits: outgoing.limits,
                 at: .now
             )
         )
@@ -64,7 +70,7 @@ actor SessionDelegate {
             self?.perform { $0.fail(number, CancellationError()) }
         }
         control.async { task.resume() }
-        watchForIdleness()
+        watchTheClock()
         return Transfer(events: events, ended: exchange.ended)
     }
 
@@ -99,7 +105,7 @@ actor SessionDelegate {
         checkBody(number)
         // Small bodies may go without a report of their own.
         update(number) { exchange in
-            guard exchange.reader == nil, exchange.outgoing.body != nil else { return .none }
+            guard exchange.reader == nil, exchange.body != nil else { return .none }
             return exchange.machine.didSend(bytesSent, at: .now)
         }
         update(number) { exchange in
@@ -132,14 +138,14 @@ actor SessionDelegate {
     private func end(_ number: Int, _ exchange: Exchange, _ error: (any Error)?) {
         exchanges[number] = nil
         proxy.readers.withLock { $0[number] = nil }
-        if exchanges.isEmpty { idleTimer = nil }
+        if exchanges.isEmpty { timer = nil }
         exchange.continuation.finish(throwing: error)
         exchange.ended.open()
     }
 
     /// A body that the library reads by its own means has to be watched from outside.
     private func checkBody(_ number: Int) {
-        guard let exchange = exchanges[number], exchange.reader == nil, let source = exchange.outgoing.body else {
+        guard let exchange = exchanges[number], exchange.reader == nil, let source = exchange.body else {
             return
         }
         do {
@@ -150,27 +156,27 @@ actor SessionDelegate {
         }
     }
 
-    private func makeReader(for outgoing: OutgoingRequest, number: Int) -> BodyReader? {
-        guard strategy == .streamed, let source = outgoing.body else { return nil }
-        return BodyReader(source, mayRepeat: outgoing.request.isIdempotent) { [weak self] error in
+    private func makeReader(for request: URLRequest, _ body: (any BodySource)?, number: Int) -> BodyReader? {
+        guard strategy == .streamed, let body else { return nil }
+        return BodyReader(body, mayRepeat: request.isIdempotent) { [weak self] error in
             // Queued before the library can report the end that follows from it, so this reason comes first.
             self?.perform { $0.fail(number, error) }
         }
     }
 
-    // MARK: Idleness
+    // MARK: Time
 
     /// Keeps a timer going that is frequent enough for the shortest limit, while there is anything to watch.
-    private func watchForIdleness() {
-        guard let shortest = exchanges.values.map(\.outgoing.idleLimit).min() else { return }
-        if let idleTimer, idleTimer.interval <= IdleTimer.interval(for: shortest) { return }
-        idleTimer = IdleTimer(for: shortest, queue: executor.queue) { [weak self] in
-            self?.assumeIsolated { $0.endIdleExchanges() }
+    private func watchTheClock() {
+        guard let interval = exchanges.values.map(\.outgoing.limits.checkInterval).min() else { return }
+        if let timer, timer.interval <= interval { return }
+        timer = IntervalTimer(interval: interval, queue: executor.queue) { [weak self] in
+            self?.assumeIsolated { $0.endOverdueExchanges() }
         }
     }
 
-    private func endIdleExchanges() {
-        let now = ContinuousClock.now
+    private func endOverdueExchanges() {
+        let now = TransferMachine.Instant.now
         for number in exchanges.keys {
             // A file that has become shorter is waited for, and nothing else would tell.
             checkBody(number)

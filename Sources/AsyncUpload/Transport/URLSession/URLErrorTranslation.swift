@@ -20,16 +20,20 @@ enum URLErrorTranslation {
         case .cannotFindHost, .dnsLookupFailed: .hostNotFound
         case .cannotConnectToHost, .notConnectedToInternet, .dataNotAllowed, .internationalRoamingOff: .cannotConnect
         case .timedOut: .timedOut
-        case .networkConnectionLost: .connectionLost
-        case .secureConnectionFailed, .serverCertificateHasBadDate, .serverCertificateUntrusted,
-            .serverCertificateHasUnknownRoot, .serverCertificateNotYetValid, .clientCertificateRejected,
-            .clientCertificateRequired, .appTransportSecurityRequiresSecureConnection:
+        // When it was lost is for ``TransferMachine`` to say.
+        case .networkConnectionLost: .connectionLostDuringBody
+        // A certificate for another host is one of these, too.
+        case .serverCertificateHasBadDate, .serverCertificateUntrusted, .serverCertificateHasUnknownRoot,
+            .serverCertificateNotYetValid:
+            .certificateUntrusted
+        case .secureConnectionFailed, .clientCertificateRejected, .clientCertificateRequired,
+            .appTransportSecurityRequiresSecureConnection:
             .secureConnectionFailed
         case .cannotParseResponse, .cannotDecodeRawData, .cannotDecodeContentData: .responseUnreadable
         // Only HTTP URLs get this far: it is the answer that is not HTTP.
         case .unsupportedURL: .responseUnreadable
         // FoundationNetworking says this of a connection that was closed without an answer.
-        case .badServerResponse: Platform.usesFoundationNetworking ? .connectionLost : .responseUnreadable
+        case .badServerResponse: Platform.usesFoundationNetworking ? .connectionLostDuringBody : .responseUnreadable
         case .fileDoesNotExist: .fileNotFound
         case .noPermissionsToReadFile: .permissionDenied
         case .fileIsDirectory: .notARegularFile
@@ -42,8 +46,10 @@ enum URLErrorTranslation {
     private static func kindFromWords(_ reason: String, isSecure: Bool) -> UploadError.Code {
         func mentions(_ words: String...) -> Bool { words.contains { reason.contains($0) } }
         if mentions("transfer closed", "broken pipe", "connection reset", "send failure", "recv failure") {
-            return .connectionLost
+            return .connectionLostDuringBody
         }
+        if isSecure, mentions("subject name") { return .certificateHostMismatch }
+        if isSecure, mentions("certificate problem", "peer certificate") { return .certificateUntrusted }
         if isSecure, mentions("ssl", "tls", "certificate") { return .secureConnectionFailed }
         if mentions("header", "content-length", "response", "chunk", "encoding") { return .responseUnreadable }
         // What libcurl says when a line of the head is longer than it is ready to take in.

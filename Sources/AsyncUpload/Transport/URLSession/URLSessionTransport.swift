@@ -13,17 +13,17 @@ final class URLSessionTransport: Transport {
     private let control = DispatchQueue(label: "AsyncUpload.URLSessionTransport")
     private let proxy: SessionDelegateProxy
     private let strategy: BodyStrategy
+    private let notSupported: String?
 
-    /// - Parameters:
-    ///   - connectionLimit: how many connections to one host may be open at a time.
-    ///   - strategy: how the session gets at the bytes of a body.
-    init(connectionLimit: Int, strategy: BodyStrategy = .platformDefault) {
+    /// - Parameter strategy: how the session gets at the bytes of a body.
+    init(_ options: TransportOptions, strategy: BodyStrategy = .platformDefault) {
+        notSupported = options.notSupportedByURLSession
         let executor = DelegateQueueExecutor(label: "AsyncUpload.SessionDelegate")
         proxy = SessionDelegateProxy(control: control)
         delegate = SessionDelegate(executor: executor, proxy: proxy, strategy: strategy, control: control)
         proxy.setDelegate(delegate)
         let configuration = URLSessionConfiguration.ephemeral
-        configuration.httpMaximumConnectionsPerHost = max(1, connectionLimit)
+        configuration.httpMaximumConnectionsPerHost = options.connectionLimit
         configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
         configuration.urlCache = nil
         configuration.urlCredentialStorage = nil
@@ -43,11 +43,24 @@ final class URLSessionTransport: Transport {
 
     func send(_ outgoing: OutgoingRequest) async throws -> Transfer {
         guard let session = session.withLock({ $0 }) else { throw UploadError(.shutDown) }
+        if let notSupported { throw UploadError(.optionNotSupported, detail: notSupported) }
         try Task.checkCancellation()
+        let body = try await source(of: outgoing)
         let task = await withCheckedContinuation { continuation in
-            control.async { continuation.resume(returning: self.strategy.makeTask(for: outgoing, in: session)) }
+            control.async { continuation.resume(returning: self.strategy.makeTask(for: outgoing, body, in: session)) }
         }
-        return try await delegate.start(task, for: outgoing)
+        return try await delegate.start(task, for: outgoing, body)
+    }
+
+    /// What can be read anywhere: a session can neither wait for a stream's bytes without holding up its other tasks nor
+    /// send, elsewhere than on Linux, a stream of ours.
+    private func source(of outgoing: OutgoingRequest) async throws -> (any BodySource)? {
+        switch outgoing.body {
+        case nil: nil
+        case .source(let source): source
+        case .stream(let stream):
+            try await stream.spooled(keepingName: strategy.needsFileNames, within: outgoing.limits.total)
+        }
     }
 
     func shutDown() async {

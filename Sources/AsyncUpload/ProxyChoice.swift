@@ -1,0 +1,26 @@
+public import Foundation
+
+extension Uploader {
+    /// Which proxy requests go through.
+    public struct ProxyChoice: Sendable, Hashable {
+        enum Kind: Hashable {
+            case system, direct
+            case proxy(URL)
+        }
+
+        let kind: Kind
+
+        /// What the system says: on Linux the variables `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` of the
+        /// environment, as curl reads them.
+        public static let system = ProxyChoice(kind: .system)
+
+        /// None, whatever the system says.
+        public static let direct = ProxyChoice(kind: .direct)
+
+        /// This one for every request.
+        ///
+        /// - Parameter url: such as `http://user:password@proxy.example.org:3128`; the scheme is `http`, `https`, `socks5`
+        ///   or, to have the proxy find the host, `socks5h`.
+        public static func proxy(_ url: URL) -> ProxyChoice { ProxyChoice(kind: .proxy(url)) }
+    }
+}
