@@ -113,6 +113,9 @@ int clibcurl_set_transfer_function(clibcurl_easy *easy, int option, clibcurl_tra
 int clibcurl_set_seek_function(clibcurl_easy *easy, int option, clibcurl_seek_function value) {
     return curl.easy_setopt(easy, option, value);
 }
+int clibcurl_set_close_socket_function(clibcurl_easy *easy, int option, clibcurl_close_socket_function value) {
+    return curl.easy_setopt(easy, option, value);
+}
 int clibcurl_set_prerequest_function(clibcurl_easy *easy, int option, clibcurl_prerequest_function value) {
     return curl.easy_setopt(easy, option, value);
 }

@@ -37,6 +37,20 @@ enum BodyKind: String, CaseIterable, CustomTestStringConvertible {
     }
 }
 
+extension BodyKind {
+    /// A body of this kind that no server's system takes in unread.
+    func largeBody(in scratch: ScratchFolder) throws -> UploadBody {
+        let piece = bytes(100_000)
+        let source = Pieces { $0 < 10_000 ? piece : nil }
+        return switch self {
+        case .data: .data(bytes(30_000_000))
+        case .file: .file(try scratch.sparseFile(1 << 30))
+        case .sizedStream: .stream(length: 1_000_000_000) { source }
+        case .stream: .stream { source }
+        }
+    }
+}
+
 /// Data in pieces, as a sequence gives them.
 func pieces(of data: Data, size: Int = 50_000) -> Pieces {
     Pieces { number in

@@ -1,7 +1,7 @@
 import Testing
 
 /// What cannot be made right with the `URLSession` of swift-corelibs-foundation (6.3), each with its reason. It is not used
-/// on Linux unless asked for; the reset (C31) is libcurl's, too.
+/// on Linux unless asked for.
 ///
 /// The list is part of the documentation too: see the article "Linux" in the documentation catalog.
 enum KnownIssue: String, CaseIterable {
@@ -20,8 +20,8 @@ enum KnownIssue: String, CaseIterable {
         """
     /// C31 (a)
     case answerLostInReset = """
-        A server that answers early and closes at once with the body unread resets the connection; libcurl may then see \
-        the broken connection before it has read the answer.
+        A server that answers early and closes at once with the body unread resets the connection; the session may then \
+        see the broken connection before it has read the answer.
         """
     /// The native strategy, which is for other platforms, only.
     case nativeFileEndsEarly = """

@@ -30,9 +30,9 @@ extension OverTheWire {
                 case .drains: _ = try? exchange.readBody()
                 }
             }
-            let body = kind == .data ? .data(bytes(30_000_000)) : UploadBody.file(try lane.scratch.sparseFile(1 << 30))
+            let body = try kind.largeBody(in: lane.scratch)
             let seen = await Observation(lane.uploader.upload(for: lane.request("/x"), from: body))
-            if departure == .closes {
+            if departure == .closes, Carrier.underTest != .automatic {
                 await KnownIssue.answerLostInReset.mayOccur { #expect(seen.refusedStatus == 413) }
                 #expect(seen.refusedStatus == 413 || seen.code?.isConnectionLoss == true)
             } else {

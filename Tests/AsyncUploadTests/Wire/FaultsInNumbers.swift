@@ -74,6 +74,21 @@ extension OverTheWire {
             try await eventually("descriptors are left") { ProcessResources.current.descriptors <= before.descriptors }
         }
 
+        @Test("C31: an answer that comes right before a reset is never lost", arguments: BodyKind.allCases)
+        func answerBeforeReset(kind: BodyKind) async throws {
+            let lane = try Lane(.automatic)
+            lane.server.route(nil, "/*") { exchange in
+                try exchange.respond(413, headers: [("Connection", "close")], body: "too large")
+                exchange.close()
+            }
+            let body = try kind.largeBody(in: lane.scratch)
+            for _ in 0..<250 {
+                let seen = await Observation(lane.uploader.upload(for: lane.request("/x"), from: body))
+                #expect(seen.refusedStatus == 413)
+                #expect((seen.error as? UploadError)?.response?.text() == "too large")
+            }
+        }
+
         @Test("Cancelling 100 uploads that are under way takes no time and leaves nothing")
         func cancelled() async throws {
             let lane = try Lane(.automatic) { $0.maximumUploadsInFlight = 100 }

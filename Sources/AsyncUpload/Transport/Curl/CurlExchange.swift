@@ -15,6 +15,8 @@
         private var parser: ResponseHeadParser
         private var position: Int64 = 0
         private var pipe: BodyPipe?
+        /// What tells the connection from all others of this process.
+        private var localPort: CInt = 0
         private var headerFields: OpaquePointer?
         private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: CurlOption.Value.errorBufferSize)
 
@@ -58,6 +60,27 @@
                 machine.didSee(unacknowledged: Int(unacknowledged), at: now)
             }
             return machine.didPass(now).stops
+        }
+
+        /// Takes in an answer that libcurl has not read, as far as it is there. Through TLS nothing can be told.
+        func hear(_ lastWords: LastWords) {
+            guard !machine.hasReceived, let words = lastWords.fromConnection(atLocalPort: localPort),
+                outgoing.request.url?.scheme?.lowercased() == "http"
+            else { return }
+            var rest = words[...]
+            while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+                let line = rest[...end]
+                rest = rest[(end + 1)...]
+                guard let head = line.withUnsafeBytes({ parser.parse($0) }) else { continue }
+                guard apply(machine.didReceive(head, at: .now)) else { return }
+                guard head.statusCode >= 200 else { continue }
+                // Another coding than none would have to be undone.
+                let isPlain = ["Transfer-Encoding", "Content-Encoding"].allSatisfy {
+                    head.value(forHTTPHeaderField: $0) == nil
+                }
+                if isPlain, !rest.isEmpty { _ = apply(machine.didReceive(Data(rest), at: .now)) }
+                return
+            }
         }
 
         /// Whether the transfer may be begun anew, after it has failed.
@@ -131,8 +154,8 @@
                 CurlExchange.from(context)?.seek(to: offset) ?? CurlOption.Value.seekFailed
             }
             clibcurl_set_pointer(easy, CurlOption.prerequestData, context)
-            clibcurl_set_prerequest_function(easy, CurlOption.prerequestFunction) { context, _, _, _, _ in
-                CurlExchange.from(context)?.machine.didConnect(at: .now)
+            clibcurl_set_prerequest_function(easy, CurlOption.prerequestFunction) { context, _, _, _, localPort in
+                CurlExchange.from(context)?.didConnect(atLocalPort: localPort)
                 return 0
             }
             clibcurl_set_pointer(easy, CurlOption.headerData, context)
@@ -150,6 +173,11 @@
         /// The session holds the exchange for as long as libcurl has the handle.
         private static func from(_ context: UnsafeMutableRawPointer?) -> CurlExchange? {
             context.map { Unmanaged<CurlExchange>.fromOpaque($0).takeUnretainedValue() }
+        }
+
+        private func didConnect(atLocalPort port: CInt) {
+            localPort = port
+            machine.didConnect(at: .now)
         }
 
         private func read(_ buffer: UnsafeMutableRawBufferPointer) -> Int {

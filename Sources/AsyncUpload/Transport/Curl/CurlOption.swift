@@ -25,6 +25,7 @@ enum CurlOption {
     static let seekData: CInt = 10168
     static let noProxy: CInt = 10177
     static let protocols: CInt = 181
+    static let closeSocketData: CInt = 10209
     static let pinnedPublicKeys: CInt = 10230
     static let suppressConnectHeaders: CInt = 265
     static let uploadBufferSize: CInt = 280
@@ -33,6 +34,7 @@ enum CurlOption {
     static let readFunction: CInt = 20012
     static let headerFunction: CInt = 20079
     static let seekFunction: CInt = 20167
+    static let closeSocketFunction: CInt = 20208
     static let prerequestFunction: CInt = 20312
     static let bodyLength: CInt = 30115
     static let sendRate: CInt = 30145

@@ -14,6 +14,7 @@
         private var exchanges: [OpaquePointer: CurlExchange] = [:]
         /// Handles that were used and can be again; they keep what is costly to make.
         private var spareHandles: [OpaquePointer] = []
+        private let lastWords = LastWords()
         private var nextCheck = TransferMachine.Instant.now
 
         init(executor: CurlExecutor, options: TransportOptions) {
@@ -38,6 +39,7 @@
                 putAside(easy)
                 throw error
             }
+            lastWords.watch(easy)
             let (events, continuation) = AsyncThrowingStream<TransferEvent, any Error>.makeStream()
             let exchange = CurlExchange(easy, outgoing, continuation) { [weak executor] exchange in
                 executor?.perform { $0.resume(exchange) }
@@ -62,8 +64,10 @@
             var code: CInt = 0
             while let easy = clibcurl_multi_next_done(multi, &code) {
                 guard let exchange = exchanges[easy] else { continue }
+                if code != 0 { exchange.hear(lastWords) }
                 if code != 0, exchange.canBeginAnew(after: code) { beginAnew(exchange) } else { end(exchange, code) }
             }
+            lastWords.forget()
             return endOverdueExchanges()
         }
 

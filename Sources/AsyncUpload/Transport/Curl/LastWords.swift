@@ -1,0 +1,50 @@
+#if os(Linux)
+    import CLibcurl
+    import Foundation
+
+    /// Keeps what a server had said before its connection was closed, and nobody had read.
+    ///
+    /// A server that refuses a body may answer and reset the connection at once. libcurl gives up as soon as it cannot send,
+    /// although the answer is there: it is read when libcurl closes the socket.
+    final class LastWords: @unchecked Sendable {
+        // Only touched on the thread of its session, where libcurl closes sockets, too.
+        private var words: [CInt: Data] = [:]
+
+        /// More than any head, and enough of a body to tell why.
+        private static let limit = 64 << 10
+
+        /// Has libcurl close the sockets of connections that this handle opens through this object, which must live as long.
+        func watch(_ easy: OpaquePointer) {
+            clibcurl_set_pointer(easy, CurlOption.closeSocketData, Unmanaged.passUnretained(self).toOpaque())
+            clibcurl_set_close_socket_function(easy, CurlOption.closeSocketFunction) { context, socket in
+                if let context { Unmanaged<LastWords>.fromOpaque(context).takeUnretainedValue().take(from: socket) }
+                return close(socket)
+            }
+        }
+
+        private func take(from socket: CInt) {
+            var data = Data(count: Self.limit)
+            let count = data.withUnsafeMutableBytes { recv(socket, $0.baseAddress, $0.count, CInt(MSG_DONTWAIT)) }
+            data.removeSubrange(max(0, count)...)
+            if !data.isEmpty { words[Self.localPort(of: socket)] = data }
+        }
+
+        private static func localPort(of socket: CInt) -> CInt {
+            var address = sockaddr_in6()
+            var length = socklen_t(MemoryLayout<sockaddr_in6>.size)
+            let result = withUnsafeMutablePointer(to: &address) { address in
+                address.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(socket, $0, &length) }
+            }
+            // Both families have it at the same place.
+            return result == 0 ? CInt(UInt16(bigEndian: address.sin6_port)) : 0
+        }
+
+        /// What came on a connection that has been closed since ``forget()``.
+        func fromConnection(atLocalPort port: CInt) -> Data? { words[port] }
+
+        /// Ports are used again.
+        func forget() {
+            if !words.isEmpty { words = [:] }
+        }
+    }
+#endif
