@@ -6,6 +6,9 @@ enum Contestant: String, CaseIterable {
     case asyncUpload = "AsyncUpload"
     case foundation = "Foundation"
 
+    /// Uploads a file to a URL once; fails unless the server accepts it.
+    typealias Sender = @Sendable (_ file: URL, _ url: URL) async throws -> Void
+
     var explanation: String {
         switch self {
         case .asyncUpload: "Uploader.response(for:fromFile:)"
@@ -13,16 +16,31 @@ enum Contestant: String, CaseIterable {
         }
     }
 
-    /// Uploads the file once; fails unless the server accepts it.
-    func upload(_ file: URL, to url: URL) async throws {
-        var request = URLRequest(url: url)
-        request.httpMethod = "PUT"
+    /// Makes one uploader, or one session, to be used for any number of files.
+    func makeSender(inFlight: Int) -> Sender {
         switch self {
         case .asyncUpload:
-            _ = try await Uploader().response(for: request, fromFile: file)
+            let uploader = Uploader { $0.maximumUploadsInFlight = inFlight }
+            return { file, url in
+                let response = try await uploader.response(for: .put(to: url), fromFile: file)
+                guard response.statusCode == 200 else { throw URLError(.badServerResponse) }
+            }
         case .foundation:
-            let (_, response) = try await URLSession.shared.upload(for: request, fromFile: file)
-            guard (response as? HTTPURLResponse)?.statusCode == 200 else { throw URLError(.badServerResponse) }
+            let configuration = URLSessionConfiguration.default
+            configuration.httpMaximumConnectionsPerHost = inFlight
+            let session = URLSession(configuration: configuration)
+            return { file, url in
+                let (_, response) = try await session.upload(for: .put(to: url), fromFile: file)
+                guard (response as? HTTPURLResponse)?.statusCode == 200 else { throw URLError(.badServerResponse) }
+            }
         }
+    }
+}
+
+extension URLRequest {
+    static func put(to url: URL) -> URLRequest {
+        var request = URLRequest(url: url)
+        request.httpMethod = "PUT"
+        return request
     }
 }
