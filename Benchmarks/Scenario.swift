@@ -3,12 +3,14 @@ import Foundation
 /// What the command line asks for.
 enum Scenario {
     case file(mebibytes: Int, rounds: Int)
+    case small(rounds: Int)
     case help
     /// What ``Comparison`` runs in a process of its own.
     case single(Contestant, file: URL, url: URL)
 
     static let usage = """
         usage: Benchmarks [MiB] [rounds]          one file against Foundation, and cancelling
+               Benchmarks small [rounds]          many small files against Foundation
                Benchmarks help
 
         """
@@ -23,6 +25,9 @@ enum Scenario {
         }
         let rest = arguments.dropFirst()
         switch arguments.first {
+        case "small":
+            guard let numbers = Self.numbers(rest, insteadOf: [5]) else { return nil }
+            self = .small(rounds: numbers[0])
         case "help" where rest.isEmpty:
             self = .help
         default:
@@ -43,6 +48,8 @@ enum Scenario {
         case .file(let mebibytes, let rounds):
             try await Comparison(byteCount: mebibytes << 20, rounds: rounds).run()
             try await CancelLatency.report(rounds: 20)
+        case .small(let rounds):
+            try await SmallFiles(rounds: rounds).run()
         case .help:
             FileHandle.standardError.write(Data(Self.usage.utf8))
         case .single(let contestant, let file, let url):
