@@ -4,6 +4,7 @@ import Foundation
 enum Scenario {
     case file(mebibytes: Int, rounds: Int)
     case small(rounds: Int)
+    case process(mebibytes: Int, rounds: Int)
     case help
     /// What ``Comparison`` runs in a process of its own.
     case single(Contestant, file: URL, url: URL)
@@ -11,6 +12,7 @@ enum Scenario {
     static let usage = """
         usage: Benchmarks [MiB] [rounds]          one file against Foundation, and cancelling
                Benchmarks small [rounds]          many small files against Foundation
+               Benchmarks process [MiB] [rounds]  the upload tool against curl
                Benchmarks help
 
         """
@@ -28,6 +30,9 @@ enum Scenario {
         case "small":
             guard let numbers = Self.numbers(rest, insteadOf: [5]) else { return nil }
             self = .small(rounds: numbers[0])
+        case "process":
+            guard let numbers = Self.numbers(rest, insteadOf: [1024, 15]) else { return nil }
+            self = .process(mebibytes: numbers[0], rounds: numbers[1])
         case "help" where rest.isEmpty:
             self = .help
         default:
@@ -50,6 +55,8 @@ enum Scenario {
             try await CancelLatency.report(rounds: 20)
         case .small(let rounds):
             try await SmallFiles(rounds: rounds).run()
+        case .process(let mebibytes, let rounds):
+            try await ToolComparison(byteCount: mebibytes << 20, rounds: rounds).run()
         case .help:
             FileHandle.standardError.write(Data(Self.usage.utf8))
         case .single(let contestant, let file, let url):
