@@ -5,6 +5,7 @@ enum Scenario {
     case file(mebibytes: Int, rounds: Int)
     case small(rounds: Int)
     case process(mebibytes: Int, rounds: Int)
+    case events(mebibytes: Int, rounds: Int)
     case help
     /// What ``Comparison`` runs in a process of its own.
     case single(Contestant, file: URL, url: URL)
@@ -13,6 +14,7 @@ enum Scenario {
         usage: Benchmarks [MiB] [rounds]          one file against Foundation, and cancelling
                Benchmarks small [rounds]          many small files against Foundation
                Benchmarks process [MiB] [rounds]  the upload tool against curl
+               Benchmarks events [MiB] [rounds]   reading every event against awaiting the response
                Benchmarks help
 
         """
@@ -33,6 +35,9 @@ enum Scenario {
         case "process":
             guard let numbers = Self.numbers(rest, insteadOf: [1024, 15]) else { return nil }
             self = .process(mebibytes: numbers[0], rounds: numbers[1])
+        case "events":
+            guard let numbers = Self.numbers(rest, insteadOf: [1024, 15]) else { return nil }
+            self = .events(mebibytes: numbers[0], rounds: numbers[1])
         case "help" where rest.isEmpty:
             self = .help
         default:
@@ -57,6 +62,8 @@ enum Scenario {
             try await SmallFiles(rounds: rounds).run()
         case .process(let mebibytes, let rounds):
             try await ToolComparison(byteCount: mebibytes << 20, rounds: rounds).run()
+        case .events(let mebibytes, let rounds):
+            try await EventCost(byteCount: mebibytes << 20, rounds: rounds).run()
         case .help:
             FileHandle.standardError.write(Data(Self.usage.utf8))
         case .single(let contestant, let file, let url):

@@ -18,6 +18,11 @@ struct Spread {
         (self.least, self.most) = (least, most)
     }
 
+    /// The same for values that a rising function gives for these.
+    func map(_ transform: (Double) -> Double) -> Spread {
+        Spread([least, median, most].map(transform))
+    }
+
     /// As in "1.02 (0.98..1.10)".
     func text(_ digits: Int) -> String {
         "\(median.text(digits)) (\(least.text(digits))..\(most.text(digits)))"
