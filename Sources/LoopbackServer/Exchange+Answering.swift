@@ -84,7 +84,7 @@ private func headText(_ status: Int, reason: String?, headers: [(String, String)
 }
 
 private func listed(_ headers: [(String, String)], _ name: String) -> [String] {
-    headers.filter { $0.0.caseInsensitiveCompare(name) == .orderedSame }.map(\.1)
+    headers.filter { isSame($0.0, name) }.map(\.1)
 }
 
 private let reasons = [
