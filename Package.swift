@@ -18,6 +18,12 @@ let package = Package(
         .executableTarget(name: "upload", dependencies: ["AsyncUpload", "LoopbackServer"]),
         .executableTarget(name: "Benchmarks", dependencies: ["AsyncUpload", "LoopbackServer"], path: "Benchmarks"),
         .testTarget(name: "AsyncUploadTests", dependencies: ["AsyncUpload", "LoopbackServer"]),
+        .testTarget(
+            name: "InteropTests",
+            dependencies: ["AsyncUpload"],
+            path: "Tests/Interop",
+            exclude: ["nginx.conf"]
+        ),
         .testTarget(name: "LoopbackServerTests", dependencies: ["LoopbackServer"]),
         .testTarget(name: "UploadToolTests", dependencies: ["upload", "AsyncUpload", "LoopbackServer"]),
     ],

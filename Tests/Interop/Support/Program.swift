@@ -1,0 +1,41 @@
+import Foundation
+
+/// A program of the system.
+struct Program: Sendable {
+    let url: URL
+
+    /// - Returns: `nil` when it is not installed.
+    init?(_ name: String) {
+        let variable = ProcessInfo.processInfo.environment["PATH"] ?? ""
+        // Where servers are is not in everybody's path.
+        let folders: [Substring] = variable.split(separator: ":") + ["/usr/sbin", "/usr/local/sbin"]
+        let paths = folders.map { "\($0)/\(name)" }
+        guard let path = paths.first(where: FileManager.default.isExecutableFile) else { return nil }
+        url = URL(fileURLWithPath: path)
+    }
+
+    /// Runs it to its end.
+    ///
+    /// - Returns: its exit status, and what it had to say.
+    func run(_ arguments: [String], in folder: TemporaryFolder) async throws -> (status: Int32, output: String) {
+        let output = try folder.write("output", Data())
+        let process = Process()
+        process.executableURL = url
+        process.arguments = arguments
+        process.currentDirectoryURL = folder.url
+        process.standardInput = FileHandle.nullDevice
+        // A file, so that a full pipe cannot stop it.
+        let handle = try FileHandle(forWritingTo: output)
+        process.standardOutput = handle
+        process.standardError = handle
+        let (ends, end) = AsyncStream<Int32>.makeStream()
+        process.terminationHandler = { process in
+            end.yield(process.terminationStatus)
+            end.finish()
+        }
+        try process.run()
+        try handle.close()
+        guard let status = await ends.first(where: { _ in true }) else { throw CancellationError() }
+        return (status, try String(contentsOf: output, encoding: .utf8))
+    }
+}
