@@ -93,9 +93,8 @@
             }
             if let key = tls.privateKey ?? tls.clientCertificate {
                 try set(key, CurlOption.privateKeyFile, CurlOption.privateKeyData, "a private key")
-            }
-            if let password = tls.privateKeyPassword {
-                clibcurl_set_string(easy, CurlOption.privateKeyPassword, password)
+                // Without any, OpenSSL asks at the terminal, and libcurl 7.88 traps when the key is data.
+                clibcurl_set_string(easy, CurlOption.privateKeyPassword, tls.privateKeyPassword ?? "")
             }
         }
 
