@@ -107,6 +107,14 @@
             _ = machine.fail(error)
         }
 
+        /// Has the connection closed with the transfer, unless others are on it.
+        ///
+        /// From 7.88 to 8.14 libcurl tells the server that a stream of HTTP/2 was given up only when the connection is used
+        /// again; until then the server would wait for the rest.
+        func closeConnection() {
+            clibcurl_set_long(easy, CurlOption.forbidReuse, 1)
+        }
+
         /// The transfer is over. The handle is as new afterwards.
         ///
         /// - Parameter code: libcurl's result.
@@ -189,6 +197,7 @@
                 }
             } catch {
                 _ = machine.fail(error)
+                closeConnection()
                 return CurlOption.Value.abortReading
             }
         }
@@ -251,6 +260,7 @@
         /// - Returns: whether the transfer goes on.
         private func apply(_ effects: TransferMachine.Effects) -> Bool {
             for event in effects.events { continuation.yield(event) }
+            if effects.stops { closeConnection() }
             return !effects.stops
         }
     }

@@ -15,6 +15,7 @@ enum CurlOption {
     static let verifyPeer: CInt = 64
     static let authoritiesFile: CInt = 10065
     static let freshConnection: CInt = 74
+    static let forbidReuse: CInt = 75
     static let verifyHost: CInt = 81
     static let httpVersion: CInt = 84
     static let privateKeyFile: CInt = 10087

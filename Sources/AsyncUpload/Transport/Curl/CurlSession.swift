@@ -98,6 +98,8 @@
         }
 
         private func end(_ exchange: CurlExchange, _ code: CInt) {
+            // No effect where the transfer has ended by itself.
+            exchange.closeConnection()
             clibcurl_multi_remove(multi, exchange.easy)
             exchanges[exchange.easy] = nil
             exchange.end(code)
