@@ -20,10 +20,7 @@ struct UploadDriver: Sendable {
     /// - Throws: ``UploadError`` or `CancellationError`.
     func run() async throws -> UploadResponse {
         defer { queue.leave(ticket) }
-        // What cannot be sent fails at once, not when its turn comes.
-        let request = try checkedRequest(length: try body.open().length)
-        try await queue.admission(of: ticket)
-        let body = try body.open()
+        let (request, body) = try await openInTurn()
         var story = Story(
             meter: ProgressMeter(totalBytes: body.length, at: now()),
             start: now(),
@@ -36,6 +33,18 @@ struct UploadDriver: Sendable {
             error.response = error.response ?? story.answer.map { response(from: $0, story) }
             throw error
         }
+    }
+
+    /// What cannot be sent fails at once, not when its turn comes; what waits for its turn holds nothing open.
+    private func openInTurn() async throws -> (URLRequest, OpenBody) {
+        var opened: OpenBody? = try body.open()
+        let request = try checkedRequest(length: opened?.length)
+        if !queue.isAdmitted(ticket) {
+            opened = nil
+            try await queue.admission(of: ticket)
+        }
+        try Task.checkCancellation()
+        return (request, try opened ?? body.open())
     }
 
     /// What is known of an upload so far.

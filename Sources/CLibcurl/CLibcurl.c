@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdlib.h>
 
 // The names and types of the documented interface, as far as they are used.
 typedef struct {
@@ -44,6 +45,14 @@ static struct {
 static bool is_loaded;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
+// Some processors copy several times slower to an address right behind the beginning of a page. That is where glibc puts
+// large blocks, libcurl's buffers among them, until the first of such a size has been freed.
+static void free_large_block(void) {
+    volatile char *block = malloc(1 << 20);
+    if (block) block[0] = 0;
+    free((void *)block);
+}
+
 static void load(void) {
     void *library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
     if (!library) return;
@@ -77,6 +86,7 @@ static void load(void) {
     }
     // CURL_GLOBAL_ALL; counted, so FoundationNetworking's own call does not matter.
     is_loaded = curl.global_init(3) == 0;
+    free_large_block();
 }
 
 bool clibcurl_load(void) {

@@ -53,6 +53,11 @@ final class AdmissionQueue: Sendable {
         }
     }
 
+    /// Whether the ticket need not wait.
+    func isAdmitted(_ ticket: Ticket) -> Bool {
+        state.withLock { $0.admitted.contains(ticket) }
+    }
+
     /// Suspends until the ticket is admitted. Throws `CancellationError` if the current task is cancelled first.
     func admission(of ticket: Ticket) async throws {
         try await withTaskCancellationHandler {

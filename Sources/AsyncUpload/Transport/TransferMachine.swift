@@ -34,7 +34,7 @@ struct TransferMachine {
 
     private enum Phase {
         case sending
-        case receiving(HTTPURLResponse)
+        case receiving(DeclaredLength)
         case ended
     }
 
@@ -143,9 +143,10 @@ struct TransferMachine {
         lastActivity = now
         guard !isEnded, failure == nil else { return .none }
         if (100..<200).contains(head.statusCode) { return Effects(events: [.interim(head)]) }
-        phase = .receiving(head)
+        let declared = Self.declaredLength(of: head)
+        phase = .receiving(declared)
         var effects = Effects(events: bodyEndToTell() + [.head(head)])
-        if expectsResponseBody, case .length(let length) = Self.declaredLength(of: head), length > responseBodyLimit {
+        if expectsResponseBody, case .length(let length) = declared, length > responseBodyLimit {
             failure = tooLarge
             effects.stops = true
         }
@@ -198,12 +199,12 @@ struct TransferMachine {
         if let error = failure ?? error { return Effects(ends: true, error: placed(error)) }
         var effects = Effects(ends: true)
         switch phase {
-        case .receiving(let head): effects.error = Self.defect(of: head)
+        case .receiving(let declared): effects.error = Self.defect(declared)
         case .sending, .ended:
             // Only a final status is an answer: an interim one may be all that came before the connection ended.
             if let lastHead, lastHead.statusCode >= 200 {
                 effects.events = bodyEndToTell() + [.head(lastHead)]
-                effects.error = Self.defect(of: lastHead)
+                effects.error = Self.defect(Self.declaredLength(of: lastHead))
             } else {
                 effects.error = placed(UploadError(.connectionLostAfterBody, detail: "no final response"))
             }
@@ -226,8 +227,8 @@ struct TransferMachine {
     }
 
     /// What is wrong with a head that the library accepted.
-    private static func defect(of head: HTTPURLResponse) -> UploadError? {
-        guard case .malformed(let text) = declaredLength(of: head) else { return nil }
+    private static func defect(_ declared: DeclaredLength) -> UploadError? {
+        guard case .malformed(let text) = declared else { return nil }
         return UploadError(.responseUnreadable, detail: "Content-Length: \(text)")
     }
 
@@ -240,6 +241,7 @@ struct TransferMachine {
     /// RFC 9112 §6.3: a list of equal lengths counts as one.
     private static func declaredLength(of head: HTTPURLResponse) -> DeclaredLength {
         guard let text = head.value(forHTTPHeaderField: "Content-Length") else { return .none }
+        if let length = Int64(decimal: text) { return .length(length) }
         let lengths = Set(text.split(separator: ",").map { Int64(decimal: $0.trimmingCharacters(in: .whitespaces)) })
         guard lengths.count == 1, let length = lengths.first ?? nil else { return .malformed(text) }
         return .length(length)

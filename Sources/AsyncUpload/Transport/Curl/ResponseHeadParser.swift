@@ -24,16 +24,31 @@ struct ResponseHeadParser {
     mutating func parse(_ line: UnsafeRawBufferPointer) -> HTTPURLResponse? {
         // What the connection ended in the middle of is handed out, too.
         guard line.last == UInt8(ascii: "\n") else { return nil }
-        var text =
-            String(validating: line, as: UTF8.self) ?? String(String.UnicodeScalarView(line.map(Unicode.Scalar.init)))
-        while let last = text.unicodeScalars.last, last == "\r" || last == "\n" { text.unicodeScalars.removeLast() }
-        if text.hasPrefix("HTTP/"), let start = Self.statusLine(text) {
+        var end = line.count
+        while end > 0, line[end - 1] == UInt8(ascii: "\r") || line[end - 1] == UInt8(ascii: "\n") { end -= 1 }
+        if end == 0 { return finishHead() }
+        let bytes = UnsafeRawBufferPointer(rebasing: line[..<end])
+        if bytes.starts(with: "HTTP/".utf8), let start = Self.statusLine(Self.text(bytes)) {
             head = start
-            return nil
+        } else {
+            addField(bytes)
         }
-        if text.isEmpty { return finishHead() }
-        addField(text)
         return nil
+    }
+
+    /// UTF-8 if it is that, and Latin-1 otherwise.
+    private static func text(_ bytes: some Collection<UInt8>) -> String {
+        String(validating: bytes, as: UTF8.self) ?? String(String.UnicodeScalarView(bytes.map(Unicode.Scalar.init)))
+    }
+
+    private static func isBlank(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")
+    }
+
+    private static func trimmed(_ bytes: Slice<UnsafeRawBufferPointer>) -> String {
+        var bytes = bytes.drop(while: isBlank)
+        while let last = bytes.last, isBlank(last) { bytes.removeLast() }
+        return text(bytes)
     }
 
     private static func statusLine(_ text: String) -> Head? {
@@ -42,16 +57,15 @@ struct ResponseHeadParser {
         return Head(version: String(parts[0]), statusCode: code)
     }
 
-    private mutating func addField(_ text: String) {
-        guard head != nil else { return }
+    private mutating func addField(_ line: UnsafeRawBufferPointer) {
+        guard head != nil, let first = line.first else { return }
         // A line that begins with white space goes on with the field before it (RFC 9112 §5.2).
-        if text.first?.isWhitespace == true, let last = head?.fields.indices.last {
-            head?.fields[last].value += " " + text.trimmingCharacters(in: .whitespaces)
+        if Self.isBlank(first), let last = head?.fields.indices.last {
+            head?.fields[last].value += " " + Self.trimmed(line[...])
             return
         }
-        let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-        guard parts.count == 2, !parts[0].isEmpty else { return }
-        head?.fields.append((String(parts[0]), parts[1].trimmingCharacters(in: .whitespaces)))
+        guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > 0 else { return }
+        head?.fields.append((Self.text(line[..<colon]), Self.trimmed(line[(colon + 1)...])))
     }
 
     private mutating func finishHead() -> HTTPURLResponse? {
