@@ -85,9 +85,9 @@ extension Uploader {
             )
         }
 
-        /// Beyond what a duration can hold there is no difference to never.
+        /// Beyond some centuries there is no difference to never.
         private static func duration(_ seconds: TimeInterval) -> Duration {
-            .seconds(max(0, min(seconds, 1e15)))
+            .nanoseconds(Int64(max(0, min(seconds, 9e9)) * 1e9))
         }
 
         var transportOptions: TransportOptions {

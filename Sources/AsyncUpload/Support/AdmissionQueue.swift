@@ -45,6 +45,10 @@ final class AdmissionQueue: Sendable {
         state.withLock { state in
             let ticket = Ticket(number: state.nextNumber)
             state.nextNumber += 1
+            if state.order.isEmpty, state.admitted.count < state.limit {
+                state.admitted.insert(ticket)
+                return ticket
+            }
             state.order.append(ticket)
             state.waiting[ticket] = .some(nil)
             // Nobody can be waiting for this ticket yet, so nothing is to be woken.

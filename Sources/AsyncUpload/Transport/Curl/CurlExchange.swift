@@ -11,6 +11,8 @@
         private let outgoing: OutgoingRequest
         private let continuation: AsyncThrowingStream<TransferEvent, any Error>.Continuation
         private let onReadable: @Sendable (CurlExchange) -> Void
+        private let onEvents: (CurlExchange) -> Void
+        private var untold: [TransferEvent] = []
         private var machine: TransferMachine
         private var parser: ResponseHeadParser
         private var position: Int64 = 0
@@ -22,16 +24,19 @@
 
         /// - Parameters:
         ///   - easy: a handle that ``CurlSetup`` has told what to do.
+        ///   - onEvents: called when there is something to ``flush()``.
         ///   - onReadable: called, on any thread, when the transfer was told to wait for its body and can go on.
         init(
             _ easy: OpaquePointer,
             _ outgoing: OutgoingRequest,
             _ continuation: AsyncThrowingStream<TransferEvent, any Error>.Continuation,
+            onEvents: @escaping (CurlExchange) -> Void,
             onReadable: @escaping @Sendable (CurlExchange) -> Void
         ) {
             self.easy = easy
             self.outgoing = outgoing
             self.continuation = continuation
+            self.onEvents = onEvents
             self.onReadable = onReadable
             machine = TransferMachine(
                 body: outgoing.body.map { .length($0.length) } ?? .none,
@@ -128,9 +133,22 @@
             pipe?.cancel()
             pipe = nil
             let effects = machine.didComplete(failure, lastHead: nil)
-            for event in effects.events { continuation.yield(event) }
+            tell(effects.events)
+            flush()
             continuation.finish(throwing: effects.error)
             ended.open()
+        }
+
+        /// Tells what has happened, once libcurl has no more to do for now: to wake a reader costs more than most events.
+        func flush() {
+            for event in untold { continuation.yield(event) }
+            untold.removeAll(keepingCapacity: true)
+        }
+
+        private func tell(_ events: [TransferEvent]) {
+            guard !events.isEmpty else { return }
+            if untold.isEmpty { onEvents(self) }
+            untold += events
         }
 
         // MARK: Options
@@ -259,7 +277,7 @@
 
         /// - Returns: whether the transfer goes on.
         private func apply(_ effects: TransferMachine.Effects) -> Bool {
-            for event in effects.events { continuation.yield(event) }
+            tell(effects.events)
             if effects.stops { closeConnection() }
             return !effects.stops
         }

@@ -2,6 +2,20 @@
     import CLibcurl
     import Foundation
 
+    /// The transfers that have something to tell.
+    private final class Outbox {
+        private var exchanges: [CurlExchange] = []
+
+        func add(_ exchange: CurlExchange) {
+            exchanges.append(exchange)
+        }
+
+        func flush() {
+            for exchange in exchanges { exchange.flush() }
+            exchanges.removeAll(keepingCapacity: true)
+        }
+    }
+
     /// Where libcurl's callbacks come in: fans them out to one continuation per transfer.
     ///
     /// Its executor is the thread that runs libcurl; see ``CurlExecutor``.
@@ -15,6 +29,7 @@
         /// Handles that were used and can be again; they keep what is costly to make.
         private var spareHandles: [OpaquePointer] = []
         private let lastWords = LastWords()
+        private let outbox = Outbox()
         private var nextCheck = TransferMachine.Instant.now
 
         init(executor: CurlExecutor, options: TransportOptions) {
@@ -41,7 +56,7 @@
             }
             lastWords.watch(easy)
             let (events, continuation) = AsyncThrowingStream<TransferEvent, any Error>.makeStream()
-            let exchange = CurlExchange(easy, outgoing, continuation) { [weak executor] exchange in
+            let exchange = CurlExchange(easy, outgoing, continuation, onEvents: outbox.add) { [weak executor] exchange in
                 executor?.perform { $0.resume(exchange) }
             }
             exchanges[easy] = exchange
@@ -68,6 +83,7 @@
                 if code != 0, exchange.canBeginAnew(after: code) { beginAnew(exchange) } else { end(exchange, code) }
             }
             lastWords.forget()
+            outbox.flush()
             return endOverdueExchanges()
         }
 
