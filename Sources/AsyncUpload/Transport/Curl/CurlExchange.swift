@@ -7,7 +7,7 @@
         // Everything in it is only touched on the thread of its session, where libcurl calls back, too.
 
         let easy: OpaquePointer
-        let ended = Gate()
+        let ended: Gate
         private let outgoing: OutgoingRequest
         private let continuation: AsyncThrowingStream<TransferEvent, any Error>.Continuation
         private let onReadable: @Sendable (CurlExchange) -> Void
@@ -30,12 +30,14 @@
             _ easy: OpaquePointer,
             _ outgoing: OutgoingRequest,
             _ continuation: AsyncThrowingStream<TransferEvent, any Error>.Continuation,
+            _ ended: Gate,
             onEvents: @escaping (CurlExchange) -> Void,
             onReadable: @escaping @Sendable (CurlExchange) -> Void
         ) {
             self.easy = easy
             self.outgoing = outgoing
             self.continuation = continuation
+            self.ended = ended
             self.onEvents = onEvents
             self.onReadable = onReadable
             machine = TransferMachine(

@@ -41,12 +41,16 @@
             if isLate { job.runSynchronously(on: asUnownedSerialExecutor()) }
         }
 
-        /// Has the thread call a closure soon; not at all when it has ended. That costs less than a task.
-        func perform(_ call: @escaping @Sendable (isolated CurlSession) -> Void) {
+        /// Has the thread call a closure soon. That costs less than a task.
+        ///
+        /// - Returns: `false` when the thread has ended; the closure is not called then.
+        @discardableResult
+        func perform(_ call: @escaping @Sendable (isolated CurlSession) -> Void) -> Bool {
             state.withLock { state in
-                guard !state.hasEnded else { return }
+                guard !state.hasEnded else { return false }
                 state.calls.append(call)
                 if state.calls.count == 1 { clibcurl_multi_wakeup(multi) }
+                return true
             }
         }
 
@@ -89,13 +93,14 @@
                 clibcurl_multi_poll(multi, state.withLock { $0.jobs.isEmpty && $0.calls.isEmpty } ? timeout : 0)
             }
             session.assumeIsolated { $0.close() }
-            let lateJobs = state.withLock { state in
+            let (lateJobs, lateCalls) = state.withLock { state in
                 state.hasEnded = true
                 clibcurl_multi_cleanup(multi)
                 defer { (state.jobs, state.calls) = ([], []) }
-                return state.jobs
+                return (state.jobs, state.calls)
             }
             for job in lateJobs { job.runSynchronously(on: asUnownedSerialExecutor()) }
+            for call in lateCalls { session.assumeIsolated(call) }
             ended.open()
         }
 

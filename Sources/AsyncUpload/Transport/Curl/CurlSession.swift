@@ -30,6 +30,7 @@
         private var spareHandles: [OpaquePointer] = []
         private let lastWords = LastWords()
         private let outbox = Outbox()
+        private var isClosed = false
         private var nextCheck = TransferMachine.Instant.now
 
         init(executor: CurlExecutor, options: TransportOptions) {
@@ -42,9 +43,37 @@
 
         /// Starts a transfer.
         ///
-        /// - Throws: `CancellationError` if the current task is cancelled, or ``UploadError``; nothing is sent then.
-        func start(_ outgoing: OutgoingRequest) throws -> Transfer {
-            try Task.checkCancellation()
+        /// - Parameters:
+        ///   - continuation: gets the transfer's events and its end.
+        ///   - ended: is opened when nothing is left of the transfer.
+        func start(
+            _ outgoing: OutgoingRequest,
+            _ continuation: AsyncThrowingStream<TransferEvent, any Error>.Continuation,
+            _ ended: Gate
+        ) {
+            let easy: OpaquePointer
+            do {
+                easy = try preparedHandle(for: outgoing)
+            } catch {
+                continuation.finish(throwing: error)
+                return ended.open()
+            }
+            let exchange = CurlExchange(
+                easy,
+                outgoing,
+                continuation,
+                ended,
+                onEvents: outbox.add,
+                onReadable: { [weak executor] exchange in executor?.perform { $0.resume(exchange) } }
+            )
+            exchanges[easy] = exchange
+            nextCheck = min(nextCheck, .now + outgoing.limits.checkInterval)
+            let code = clibcurl_multi_add(multi, easy)
+            if code != 0 { end(exchange, code) }
+        }
+
+        private func preparedHandle(for outgoing: OutgoingRequest) throws -> OpaquePointer {
+            guard !isClosed else { throw UploadError(.shutDown) }
             guard let easy = spareHandles.popLast() ?? clibcurl_easy_init() else {
                 throw UploadError(.transferFailed, detail: "no memory")
             }
@@ -55,19 +84,13 @@
                 throw error
             }
             lastWords.watch(easy)
-            let (events, continuation) = AsyncThrowingStream<TransferEvent, any Error>.makeStream()
-            let exchange = CurlExchange(easy, outgoing, continuation, onEvents: outbox.add) { [weak executor] exchange in
-                executor?.perform { $0.resume(exchange) }
-            }
-            exchanges[easy] = exchange
-            continuation.onTermination = { [weak executor, weak exchange] reason in
-                guard case .cancelled = reason, let executor, let exchange else { return }
-                executor.perform { $0.stop(exchange, CancellationError()) }
-            }
-            nextCheck = min(nextCheck, .now + outgoing.limits.checkInterval)
-            let code = clibcurl_multi_add(multi, easy)
-            if code != 0 { end(exchange, code) }
-            return Transfer(events: events, ended: exchange.ended)
+            return easy
+        }
+
+        /// Gives up the transfer that this gate belongs to, if it has not ended.
+        func cancel(_ ended: Gate) {
+            guard let exchange = exchanges.values.first(where: { $0.ended === ended }) else { return }
+            stop(exchange, CancellationError())
         }
 
         /// Moves every transfer on as far as it goes without waiting.
@@ -89,6 +112,7 @@
 
         /// Ends every transfer and lets go of the handles.
         func close() {
+            isClosed = true
             for exchange in exchanges.values { stop(exchange, CancellationError()) }
             for easy in spareHandles { clibcurl_easy_cleanup(easy) }
             spareHandles = []

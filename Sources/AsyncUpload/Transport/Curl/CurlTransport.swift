@@ -31,7 +31,23 @@
             if case .stream(let stream) = outgoing.body, stream.length == 0 {
                 outgoing.body = .source(try await stream.spooled(keepingName: false, within: outgoing.limits.total))
             }
-            return try await session.start(outgoing)
+            return start(outgoing)
+        }
+
+        /// Nobody waits for the thread that is to begin: to go there and back would cost a small upload a good part of its
+        /// time.
+        private func start(_ outgoing: OutgoingRequest) -> Transfer {
+            let (events, continuation) = AsyncThrowingStream<TransferEvent, any Error>.makeStream()
+            let ended = Gate()
+            continuation.onTermination = { [weak executor] reason in
+                guard case .cancelled = reason else { return }
+                executor?.perform { $0.cancel(ended) }
+            }
+            if !executor.perform({ $0.start(outgoing, continuation, ended) }) {
+                continuation.finish(throwing: UploadError(.shutDown))
+                ended.open()
+            }
+            return Transfer(events: events, ended: ended)
         }
 
         func shutDown() async {
