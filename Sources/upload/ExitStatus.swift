@@ -21,7 +21,7 @@ enum ExitStatus: Int32, Sendable {
     init(_ code: UploadError.Code) {
         self =
             switch code {
-            case .invalidRequest: .usage
+            case .invalidRequest, .optionNotSupported, .transportUnavailable: .usage
             case .hostNotFound: .hostNotFound
             case .cannotConnect: .cannotConnect
             case .unacceptableStatus: .refused
@@ -34,7 +34,7 @@ enum ExitStatus: Int32, Sendable {
             case .tooManyRedirects, .redirectRefused: .redirectNotFollowed
             case .connectionLostAfterBody, .responseUnreadable, .responseTooLarge, .responseNotDecodable:
                 .receivingFailed
-            // Not sent in full, failed on the way, and kinds that come later.
+            // Lost before the end of the body, not sent in full, failed on the way, and kinds that come later.
             default: .sendingFailed
             }
     }

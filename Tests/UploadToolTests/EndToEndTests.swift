@@ -216,10 +216,16 @@ struct EndToEndTests {
     }
 
     @Test func lostConnection() async throws {
+        // More than the system takes in before the server reads it.
+        try tool.folder.write("large.bin", Data(count: 32 << 20))
         server.route(nil, "/cut", LoopbackServer.failing(after: 1000))
-        let result = try await tool.run("movie.bin", url("/cut"))
-        #expect(result.status == 55)
-        #expect(result.errorLines.count == 1)
+        server.route(nil, "/late", LoopbackServer.failing(after: .max))
+        let during = try await tool.run("large.bin", url("/cut"))
+        #expect(during.status == 55)
+        #expect(during.errorLines.count == 1)
+        let after = try await tool.run("movie.bin", url("/late"))
+        #expect(after.status == 56)
+        #expect(after.errorLines.count == 1)
     }
 
     @Test(arguments: [["--nope"], ["-P", "0", "movie.bin", "http://h/"], ["-", "http://h/"], ["movie.bin"]])

@@ -102,13 +102,15 @@ import Testing
 
     @Test(
         arguments: [
-            (.hostNotFound, 6), (.cannotConnect, 7), (.unacceptableStatus, 22), (.fileNotFound, 26),
-            (.permissionDenied, 26), (.notARegularFile, 26), (.fileChanged, 26), (.bodyUnreadable, 26),
-            (.bodyNotEncodable, 26), (.timedOut, 28), (.secureConnectionFailed, 35), (.tooManyRedirects, 47),
-            (.redirectRefused, 47), (.bodyNotSent, 55), (.transferFailed, 55), (.shutDown, 55),
-            (.connectionLostAfterBody, 56), (.responseUnreadable, 56), (.responseTooLarge, 56),
-            (.responseNotDecodable, 56),
-            (.invalidRequest, 2),
+            (.invalidRequest, 2), (.optionNotSupported, 2), (.transportUnavailable, 2), (.hostNotFound, 6),
+            (.cannotConnect, 7), (.unacceptableStatus, 22), (.fileNotFound, 26), (.permissionDenied, 26),
+            (.notARegularFile, 26), (.fileChanged, 26), (.bodyUnreadable, 26), (.bodyNotEncodable, 26),
+            (.bodyLengthMismatch, 26), (.temporaryFileFailed, 26), (.timedOut, 28), (.stalled, 28),
+            (.secureConnectionFailed, 35), (.invalidTLSOptions, 35), (.tooManyRedirects, 47), (.redirectRefused, 47),
+            (.bodyNotReplayable, 55), (.bodyNotSent, 55), (.transferFailed, 55), (.shutDown, 55),
+            (.connectionLostBeforeBody, 55), (.connectionLostDuringBody, 55), (.connectionLostAfterBody, 56),
+            (.responseUnreadable, 56), (.responseTooLarge, 56), (.responseNotDecodable, 56),
+            (.certificateUntrusted, 60), (.certificateHostMismatch, 60),
         ] as [(UploadError.Code, Int32)]
     )
     func exitStatus(code: UploadError.Code, status: Int32) {
