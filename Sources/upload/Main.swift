@@ -3,6 +3,7 @@ import Foundation
 @main
 struct Main {
     static func main() async {
+        StandardStream.holdPlaces()
         Platform.ignoreBrokenPipes()
         switch Arguments.parse(Array(CommandLine.arguments.dropFirst())) {
         case .failure(let error):

@@ -7,6 +7,13 @@ struct StandardStream: Sendable {
 
     let descriptor: Int32
 
+    /// Takes the places of those that are closed, which whatever is opened next would get: a connection that is written to
+    /// instead of standard output. Reading and writing fail as they did before.
+    static func holdPlaces() {
+        let modes = [(STDIN_FILENO, O_WRONLY), (STDOUT_FILENO, O_RDONLY), (STDERR_FILENO, O_RDONLY)]
+        for (descriptor, mode) in modes where fcntl(descriptor, F_GETFD) < 0 { _ = open("/dev/null", mode) }
+    }
+
     /// Writes all of it.
     ///
     /// - Returns: 0, or the number of the system's error.

@@ -168,6 +168,15 @@ struct EndToEndTests {
         #expect(result.errors == "")
     }
 
+    /// Without care the response would go to whatever was opened in the place of standard output.
+    @Test func missingOutput() async throws {
+        let script = ["/bin/bash", "-c", "exec \"$0\" \"$@\" <&- >&-"]
+        let result = try await tool.run("movie.bin", url("/x"), prefix: script)
+        #expect(result.status == 23)
+        #expect(result.errors == "upload: standard output: The response could not be written: Bad file descriptor.\n")
+        #expect(server.requests.map(\.body) == [file])
+    }
+
     // MARK: Failures
 
     @Test func missingFile() async throws {
