@@ -36,7 +36,7 @@ struct Demo {
         }
         let source = Source(content: .file(subject.path), url: url)
         let job = Job(source, options, label: subject.label)
-        say("Sending \(subject.label) (\(Quantity.bytes(job.size))) to \(url.absoluteString),")
+        say("Sending \(subject.label) (\(Quantity.bytes(job.size ?? 0))) to \(url.absoluteString),")
         say("an embedded server that compares every byte with the file.")
         say("Your own: upload FILE URL. All options: upload --help.")
         let outcome = await Batch([job], options: options, style: style).run { _, _ in }[0]

@@ -7,7 +7,7 @@ struct Job: Sendable {
     let request: URLRequest
     let body: UploadBody
     /// As far as it is known beforehand; for the bar only.
-    let size: Int64
+    let size: Int64?
 
     init(_ source: Source, _ options: Options, label: String? = nil) {
         self.label = label ?? source.label

@@ -22,7 +22,7 @@ actor ProgressReporter {
     private var drawn = 0
     private var isFinished = false
 
-    init(style: Style, labels: [String], sizes: [Int64], tasks: [UploadTask]) {
+    init(style: Style, labels: [String], sizes: [Int64?], tasks: [UploadTask]) {
         self.style = style
         self.labels = labels
         self.tasks = tasks
@@ -43,7 +43,7 @@ actor ProgressReporter {
         guard style == .json else { return }
         for await progress in tasks[index].progress {
             // Before its turn there is nothing to tell.
-            guard progress.totalBytes != nil || progress.bytesSent > 0 else { continue }
+            guard progress.totalBytes != nil || progress.bytesSent > 0 || progress.fraction > 0 else { continue }
             StandardStream.error.write(JSONLine.progress(file: labels[index], progress))
         }
     }

@@ -14,7 +14,7 @@ struct ProgressTally {
 
     private let labels: [String]
     /// The bodies' sizes as far as they are known beforehand.
-    private let sizes: [Int64]
+    private let sizes: [Int64?]
     private let start: Instant
     private var ends: [Int: End] = [:]
     private var lastSent: [Int64]
@@ -22,7 +22,7 @@ struct ProgressTally {
     private var moved: Int64 = 0
     private var history: [(at: Instant, moved: Int64)]
 
-    init(labels: [String], sizes: [Int64], at now: Instant) {
+    init(labels: [String], sizes: [Int64?], at now: Instant) {
         self.labels = labels
         self.sizes = sizes
         start = now
@@ -43,10 +43,8 @@ struct ProgressTally {
             lastSent[index] = sent
         }
         let rate = measuredRate(at: now)
-        let left = snapshots.indices.filter { ends[$0] == nil }.reduce(0.0) { $0 + bytesLeft(of: $1, snapshots[$1]) }
         let isWaiting = snapshots.indices.allSatisfy { ends[$0] != nil || snapshots[$0].fraction >= 1 }
-        let time: Duration? = rate > 0 && left / rate < 1e9 ? .seconds(left / rate) : nil
-        return bar(snapshots, rate: rate, ending: isWaiting ? .waiting : .remaining(time))
+        return bar(snapshots, rate: rate, ending: isWaiting ? .waiting : .remaining(timeLeft(snapshots, rate: rate)))
     }
 
     /// The bar that stays; `nil` if all failed before anything was sent, for which the errors' lines are enough.
@@ -70,18 +68,12 @@ struct ProgressTally {
     }
 
     private func bar(_ snapshots: [UploadProgress], rate: Double, ending: ProgressBar.Ending) -> ProgressBar {
-        let total = snapshots.indices.reduce(Int64(0)) { $0.adding(size(of: $1, snapshots[$1])) }
-        let done = snapshots.indices.reduce(0.0) {
-            $0 + Double(size(of: $1, snapshots[$1])) * snapshots[$1].fraction
-        }
-        let isComplete =
-            done >= Double(total) && snapshots.contains { $0.fraction >= 1 }
-            && snapshots.indices.allSatisfy { snapshots[$0].fraction >= 1 || ends[$0] == .failed }
-        let fraction = isComplete ? 1 : total > 0 ? min(done / Double(total), 0.999) : 0
+        let total = total(snapshots)
+        let sent = snapshots.reduce(Int64(0)) { $0.adding($1.bytesSent) }
         return ProgressBar(
             label: label,
-            fraction: fraction,
-            sent: min(snapshots.reduce(Int64(0)) { $0.adding($1.bytesSent) }, total),
+            fraction: fraction(snapshots, of: total),
+            sent: min(sent, total ?? .max),
             total: total,
             bytesPerSecond: rate,
             ending: ending
@@ -93,12 +85,36 @@ struct ProgressTally {
         return "\(ends.values.filter { $0 == .accepted }.count) of \(labels.count) files"
     }
 
-    private func size(of index: Int, _ snapshot: UploadProgress) -> Int64 {
+    private func size(of index: Int, _ snapshot: UploadProgress) -> Int64? {
         snapshot.totalBytes ?? sizes[index]
     }
 
-    private func bytesLeft(of index: Int, _ snapshot: UploadProgress) -> Double {
-        Double(max(0, size(of: index, snapshot) - snapshot.bytesSent))
+    /// `nil` as soon as one of the sizes is not known.
+    private func total(_ snapshots: [UploadProgress]) -> Int64? {
+        snapshots.indices.reduce(Int64(0)) { sum, index in
+            size(of: index, snapshots[index]).flatMap { sum?.adding($0) }
+        }
+    }
+
+    private func fraction(_ snapshots: [UploadProgress], of total: Int64?) -> Double {
+        let done = snapshots.indices.reduce(0.0) {
+            $0 + Double(size(of: $1, snapshots[$1]) ?? 0) * snapshots[$1].fraction
+        }
+        let isComplete =
+            done >= Double(total ?? 0) && snapshots.contains { $0.fraction >= 1 }
+            && snapshots.indices.allSatisfy { snapshots[$0].fraction >= 1 || ends[$0] == .failed }
+        if isComplete { return 1 }
+        guard let total, total > 0 else { return 0 }
+        return min(done / Double(total), 0.999)
+    }
+
+    private func timeLeft(_ snapshots: [UploadProgress], rate: Double) -> Duration? {
+        var left = 0.0
+        for index in snapshots.indices where ends[index] == nil {
+            guard let size = size(of: index, snapshots[index]) else { return nil }
+            left += Double(max(0, size - snapshots[index].bytesSent))
+        }
+        return rate > 0 && left / rate < 1e9 ? .seconds(left / rate) : nil
     }
 
     private mutating func measuredRate(at now: Instant) -> Double {

@@ -5,7 +5,8 @@ import Foundation
 enum VerboseLog {
     static func start(_ job: Job) -> String {
         let target = "\(job.request.httpMethod ?? "PUT") \(job.request.url?.absoluteString ?? "")"
-        return SafeText.escaped("> \(target) (\(job.label), \(job.size) bytes)")
+        let size = job.size.map { "\($0) bytes" } ?? "of unknown length"
+        return SafeText.escaped("> \(target) (\(job.label), \(size))")
     }
 
     static func end(_ outcome: Outcome, of job: Job) -> [String] {

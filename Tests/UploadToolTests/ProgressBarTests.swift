@@ -237,6 +237,30 @@ import Testing
         #expect(tally.finalBar([snapshot(10, of: 1000)], took: nil, at: start)?.ending == .note("failed"))
     }
 
+    @Test func unknownSize() {
+        var tally = ProgressTally(labels: ["-"], sizes: [nil], at: start)
+        var bar = tally.bar([snapshot(0, of: nil)], at: start)
+        #expect(bar.line(width: 80, unicode: true) == "-  0 B  0 B/s")
+        bar = tally.bar([snapshot(2000, of: nil)], at: start + .seconds(1))
+        #expect(bar.total == nil)
+        #expect(bar.ending == .remaining(nil))
+        #expect(bar.line(width: 80, unicode: true) == "-  2.0 kB  2.0 kB/s")
+        let end = UploadProgress(fraction: 1, bytesSent: 4000)
+        bar = tally.bar([end], at: start + .seconds(2))
+        #expect(bar.line(width: 80, unicode: true) == "-  4.0 kB  waiting for the answer")
+        tally.ended(0, .accepted)
+        bar = tally.finalBar([end], took: .seconds(2), at: start + .seconds(2)) ?? bar
+        #expect(bar.line(width: 80, unicode: true) == "-  4.0 kB  2.0 kB/s  in 2.0 s")
+    }
+
+    @Test func oneUnknownSizeAmongOthers() {
+        var tally = ProgressTally(labels: ["a", "b"], sizes: [1000, nil], at: start)
+        let bar = tally.bar([snapshot(500, of: 1000), snapshot(700, of: nil)], at: start + .seconds(1))
+        #expect(bar.total == nil)
+        #expect(bar.sent == 1200)
+        #expect(bar.fraction == 0)
+    }
+
     @Test func emptyFile() {
         var tally = ProgressTally(labels: ["f"], sizes: [0], at: start)
         #expect(tally.bar([UploadProgress(totalBytes: 0)], at: start).fraction == 0)
