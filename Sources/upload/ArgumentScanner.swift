@@ -1,6 +1,10 @@
 /// An option of the command line; the raw value is its long form.
 enum Flag: String, CaseIterable {
     case request, header, user, bearer, json, output, include, progress, silent, verbose, help, version, parallel, demo
+    case transport, cacert, cert, key, insecure, timeout
+    case limitRate = "limit-rate"
+    case stallTimeout = "stall-timeout"
+    case connectTimeout = "connect-timeout"
     case maxRedirects = "max-redirs"
     case noLocation = "no-location"
 
@@ -16,14 +20,18 @@ enum Flag: String, CaseIterable {
         case .help: "h"
         case .version: "V"
         case .parallel: "P"
-        case .bearer, .json, .progress, .demo, .maxRedirects, .noLocation: nil
+        case .bearer, .json, .progress, .demo, .maxRedirects, .noLocation, .transport, .cacert, .cert, .key, .insecure,
+            .limitRate, .timeout, .stallTimeout, .connectTimeout:
+            nil
         }
     }
 
     var takesValue: Bool {
         switch self {
-        case .request, .header, .user, .bearer, .json, .output, .progress, .parallel, .maxRedirects: true
-        case .include, .silent, .verbose, .help, .version, .demo, .noLocation: false
+        case .include, .silent, .verbose, .help, .version, .demo, .noLocation, .insecure: false
+        case .request, .header, .user, .bearer, .json, .output, .progress, .parallel, .maxRedirects, .transport,
+            .cacert, .cert, .key, .limitRate, .timeout, .stallTimeout, .connectTimeout:
+            true
         }
     }
 

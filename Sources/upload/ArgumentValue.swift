@@ -51,6 +51,44 @@ enum ArgumentValue {
         return count
     }
 
+    static func transport(_ text: String) throws(UsageError) -> Options.Transport {
+        guard let transport = Options.Transport(rawValue: text) else {
+            throw UsageError("--transport is urlsession or curl, not \(text.debugDescription)")
+        }
+        return transport
+    }
+
+    static func path(_ text: String, of flag: Flag) throws(UsageError) -> String {
+        guard !text.isEmpty else { throw UsageError("--\(flag.rawValue) needs the name of a file") }
+        return text
+    }
+
+    static func seconds(_ text: String, of flag: Flag) throws(UsageError) -> Double {
+        guard let seconds = decimal(text[...]), seconds > 0 else {
+            throw UsageError("--\(flag.rawValue) needs a number of seconds above 0, not \(text.debugDescription)")
+        }
+        return seconds
+    }
+
+    /// In bytes per second. As in curl, K stands for 1024 and the other letters for its powers.
+    static func rate(_ text: String) throws(UsageError) -> Int64 {
+        let exponents: [Character: Int] = ["K": 10, "k": 10, "M": 20, "m": 20, "G": 30, "g": 30]
+        let exponent = text.last.flatMap { exponents[$0] }
+        let number = exponent == nil ? text[...] : text.dropLast()
+        let factor = Double(1 << (exponent ?? 0))
+        guard let rate = decimal(number).flatMap({ Int64(exactly: ($0 * factor).rounded(.down)) }), rate > 0 else {
+            let wish = "--limit-rate needs bytes per second, such as 50000, 500K or 1.5M"
+            throw UsageError("\(wish), not \(text.debugDescription)")
+        }
+        return rate
+    }
+
+    /// Digits with or without a fraction: the standard library would take signs, exponents and words, too.
+    private static func decimal(_ text: Substring) -> Double? {
+        let isPlain = text.utf8.allSatisfy { (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") }
+        return isPlain ? Double(text).flatMap { $0.isFinite ? $0 : nil } : nil
+    }
+
     /// Only digits: the standard library would take a sign, too.
     private static func number(_ text: String) -> Int? {
         text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int(text) : nil

@@ -57,6 +57,15 @@ struct Arguments {
         case .maxRedirects: options.redirectLimit = try ArgumentValue.redirectLimit(value)
         case .noLocation: refusesRedirects = true
         case .parallel: options.parallel = try ArgumentValue.parallel(value)
+        case .transport: options.transport = try ArgumentValue.transport(value)
+        case .cacert: options.authorities = try ArgumentValue.path(value, of: flag)
+        case .cert: options.certificate = try ArgumentValue.path(value, of: flag)
+        case .key: options.privateKey = try ArgumentValue.path(value, of: flag)
+        case .insecure: options.trustsAnyServer = true
+        case .limitRate: options.limitRate = try ArgumentValue.rate(value)
+        case .timeout: options.timeout = try ArgumentValue.seconds(value, of: flag)
+        case .stallTimeout: options.stallTimeout = try ArgumentValue.seconds(value, of: flag)
+        case .connectTimeout: options.connectTimeout = try ArgumentValue.seconds(value, of: flag)
         case .demo: isDemo = true
         case .help, .version: break
         }
@@ -73,6 +82,7 @@ struct Arguments {
         if options.isVerbose, options.progress == .json {
             throw UsageError("-v and --progress json do not go together: both write to standard error")
         }
+        if options.privateKey != nil, options.certificate == nil { throw UsageError("--key needs --cert") }
         if operands.contains("") { throw UsageError("an empty file name or URL") }
         if isDemo { return try demo() }
         if refusesRedirects { options.redirectLimit = nil }
@@ -84,7 +94,7 @@ struct Arguments {
     }
 
     private func demo() throws(UsageError) -> Command {
-        let allowed: Set<Flag> = [.demo, .progress, .silent, .verbose]
+        let allowed: Set<Flag> = [.demo, .progress, .silent, .verbose, .transport, .limitRate]
         if let other = given.subtracting(allowed).min(by: { $0.rawValue < $1.rawValue }) {
             throw UsageError("\(other.names) means nothing to --demo")
         }

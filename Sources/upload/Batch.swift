@@ -10,10 +10,7 @@ struct Batch: Sendable {
 
     /// Starts the uploads.
     init(_ jobs: [Job], options: Options, style: ProgressReporter.Style) {
-        let uploader = Uploader {
-            $0.maximumUploadsInFlight = options.parallel
-            $0.redirects = options.redirectLimit.map { .follow(limit: $0) } ?? .refuse
-        }
+        let uploader = Uploader(configuration: options.configuration)
         let tasks = jobs.map { uploader.task(for: $0.request, from: $0.body) }
         self.jobs = jobs
         self.options = options

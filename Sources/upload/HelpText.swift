@@ -29,28 +29,48 @@ enum HelpText {
               --max-redirs N     follow up to N redirects, with the body (default
                                  20; -1: any number)
               --no-location      follow none
-              --progress KIND    bar, json (one object a line) or none; default: bar
-                                 on a terminal, none otherwise
+              --timeout S        give up after S seconds, redirects included;
+                                 fractions such as 0.5 are fine, here and below
+              --stall-timeout S  give up when no byte moves for S seconds (default
+                                 60)
+              --connect-timeout S
+                                 give up without a connection after S seconds
+                                 (default 30)
+              --limit-rate N     send up to N bytes per second of each file: 50000,
+                                 500K, 1.5M, 1G (K is 1024, M is 1024 K, G 1024 M)
+              --cacert FILE      trust the authorities in this PEM file, and not the
+                                 system's
+              --cert FILE        show this certificate (PEM) to the server
+              --key FILE         the certificate's key, if that is in another file
+              --insecure         trust any server; for tests only
+              --transport KIND   urlsession or curl; default: curl on Linux. A rate and
+                                 TLS files need curl
+              --progress KIND    bar, json (one object a line; what is not known is
+                                 null) or none; default: bar on a terminal, none
+                                 otherwise
           -s, --silent           nothing on standard error, not even errors
           -v, --verbose          tell what is requested and answered
-              --demo             see above; goes with --progress, -s and -v
+              --demo             see above; goes with --progress, --limit-rate,
+                                 --transport, -s and -v
           -h, --help             this
           -V, --version          the version
 
         Exit status; with several files that of the first one that failed:
             0  accepted, with a status from 200 to 299
-            2  wrong use, or a request that is not valid
+            2  wrong use, a request that is not valid, or an option that the
+               transport does not have
             6  host not found
             7  no connection
            22  the server refused; its response goes to standard output all the same
            23  the response could not be written
            26  the file cannot be read, or changed while it was sent
-           28  nothing moved for too long
-           35  no secure connection
+           28  it took too long, or nothing moved for too long
+           35  no secure connection, or TLS files that cannot be used
            47  too many redirects, or one that is not followed: to http from https,
                or to something else than HTTP
            55  sending failed
            56  receiving failed
+           60  the server's certificate is not trusted
           130  interrupted; a second Ctrl-C does not wait for anything
 
         """

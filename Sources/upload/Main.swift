@@ -34,7 +34,7 @@ extension Command {
         case .help: StandardStream.output.write(HelpText.text) == 0 ? .success : .outputFailed
         case .version: StandardStream.output.write("upload \(HelpText.version)\n") == 0 ? .success : .outputFailed
         case .demo(let file, let options): await Demo(file: file, options: options).run()
-        case .send(let files, let options): await Runner(files: files, options: options).run()
+        case .send(let sources, let options): await Runner(sources: sources, options: options).run()
         }
     }
 }

@@ -41,6 +41,10 @@ struct Options: Equatable, Sendable {
         case bar, json, none
     }
 
+    enum Transport: String, Sendable {
+        case urlsession, curl
+    }
+
     enum Authorization: Equatable, Sendable {
         case basic(user: String, password: String)
         case bearer(String)
@@ -67,6 +71,19 @@ struct Options: Equatable, Sendable {
     /// `nil`: redirects are not followed.
     var redirectLimit: Int? = 20
     var parallel = 4
+    /// `nil`: the platform's best.
+    var transport: Transport?
+    /// The paths of PEM files.
+    var authorities: String?
+    var certificate: String?
+    var privateKey: String?
+    var trustsAnyServer = false
+    /// In bytes per second.
+    var limitRate: Int64?
+    /// In seconds; `nil`: as long as the library allows.
+    var timeout: Double?
+    var stallTimeout: Double?
+    var connectTimeout: Double?
     var output: String?
     var includesHead = false
     /// `nil`: not said, so the bar on a terminal only.

@@ -3,10 +3,11 @@ import Foundation
 
 /// Sends what the command line names.
 struct Runner {
-    let files: [Source]
+    let sources: [Source]
     let options: Options
 
     func run() async -> ExitStatus {
+        if let (path, error) = unreadableFile { return fail(path, .failed(error)) }
         let output: ResponseOutput
         do {
             output = try ResponseOutput(path: options.output, includesHead: options.includesHead)
@@ -14,12 +15,12 @@ struct Runner {
             report(outputError: error)
             return .outputFailed
         }
-        if let source = files.first(where: { $0.path.map(output.goes) == true }) {
+        if let source = sources.first(where: { $0.path.map(output.goes) == true }) {
             StandardStream.error.write(UsageError("-o would overwrite \(source.label)").line + "\n")
             return .usage
         }
-        let batch = Batch(files.map { Job($0, options) }, options: options, style: style)
         var writer = OrderedWriter(output: output)
+        let batch = Batch(sources.map { Job($0, options) }, options: options, style: style)
         let outcomes = await batch.run { index, outcome in
             await batch.reporter.clear()
             writer.ended(index, outcome)
@@ -37,9 +38,39 @@ struct Runner {
         }
     }
 
+    // MARK: Before the upload
+
+    /// A file of the TLS options that cannot be opened, which the transport would not say as clearly.
+    private var unreadableFile: (path: String, error: UploadError)? {
+        for path in [options.authorities, options.certificate, options.privateKey].compactMap(\.self) {
+            let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+            guard descriptor < 0 else {
+                close(descriptor)
+                continue
+            }
+            return (path, UploadError(.invalidTLSOptions, detail: SystemError(number: errno).message))
+        }
+        return nil
+    }
+
+    /// Ends before anything was sent.
+    private func fail(_ label: String, _ outcome: Outcome) -> ExitStatus {
+        if options.progress == .json, !options.isSilent {
+            StandardStream.error.write(JSONLine.end(file: label, outcome, attempt: 0))
+        }
+        switch outcome {
+        case .failed(let error): report(ErrorLine.text(label: label, error))
+        case .interrupted: report(ErrorLine.interrupted)
+        case .accepted: break
+        }
+        return outcome.exitStatus
+    }
+
+    // MARK: After it
+
     /// Lists the failures and finds the status for the shell.
     private func conclude(_ outcomes: [Outcome], _ outputError: SystemError?) -> ExitStatus {
-        for (source, outcome) in zip(files, outcomes) {
+        for (source, outcome) in zip(sources, outcomes) {
             if case .failed(let error) = outcome { report(ErrorLine.text(label: source.label, error)) }
         }
         if outcomes.contains(where: { $0.exitStatus == .interrupted }) {

@@ -100,6 +100,17 @@ import Testing
         #expect(ErrorLine.text(label: "f", refusal) == "upload: f: The server refused the upload: 422.")
     }
 
+    /// The library's own advice is for who writes code.
+    @Test(
+        arguments: [
+            (.certificateUntrusted, "Check it, or name the authority that issued it with --cacert."),
+            (.invalidTLSOptions, "Check the files of --cacert, --cert and --key."),
+        ] as [(UploadError.Code, String)]
+    )
+    func advice(code: UploadError.Code, text: String) {
+        #expect(ErrorLine.text(label: "-", UploadError(code)).hasSuffix(". " + text))
+    }
+
     @Test(
         arguments: [
             (.invalidRequest, 2), (.optionNotSupported, 2), (.transportUnavailable, 2), (.hostNotFound, 6),

@@ -1,5 +1,7 @@
 import Foundation
 
+@testable import upload
+
 /// The built executable, run as a child process.
 struct Tool {
     struct Result {
@@ -31,6 +33,11 @@ struct Tool {
         return places.map { $0.deletingLastPathComponent().appendingPathComponent("upload") }
             .first { FileManager.default.isExecutableFile(atPath: $0.path) }
     }()
+
+    /// libcurl is where FoundationNetworking is, and so is the value that this needs.
+    static let hasCurl = Platform.valueOfRemovedField != nil
+    /// What `--transport` can choose here.
+    static let transports = hasCurl ? ["curl", "urlsession"] : ["urlsession"]
 
     /// Runs it to its end. Cancelling the test, as its time limit does, kills it.
     ///
