@@ -60,12 +60,11 @@ struct ArgumentScanner {
     mutating func next() throws(UsageError) -> Item? {
         if let letter = group.popFirst() { return try short(letter) }
         guard let argument = rest.popFirst() else { return nil }
-        guard !onlyOperands, argument.hasPrefix("-") else { return .operand(argument) }
+        guard !onlyOperands, argument.hasPrefix("-"), argument != "-" else { return .operand(argument) }
         if argument == "--" {
             onlyOperands = true
             return try next()
         }
-        if argument == "-" { throw UsageError("- for standard input is not supported") }
         if argument.hasPrefix("--") { return try long(argument.dropFirst(2)) }
         group = argument.dropFirst()
         return try next()

@@ -41,7 +41,6 @@ struct Arguments {
         case .json:
             guard json == nil else { throw UsageError("--json may be given once") }
             guard value != "@" else { throw UsageError("--json @ needs a path") }
-            guard value != "@-" else { throw UsageError("- for standard input is not supported") }
             json = value
         case .output:
             guard !value.isEmpty else { throw UsageError("-o needs the name of a file") }
@@ -102,6 +101,7 @@ struct Arguments {
         if let file = operands.first, Destination.looksLikeURL(file) {
             throw UsageError("--demo takes a FILE and no URL")
         }
+        if operands == ["-"] { throw UsageError("--demo takes a FILE, not standard input") }
         return .demo(file: operands.first, options)
     }
 
@@ -125,10 +125,13 @@ struct Arguments {
 
     private func sources(for destination: Destination) throws(UsageError) -> [Source] {
         if let json {
-            let content = json.hasPrefix("@") ? Source.Content.file(String(json.dropFirst())) : .text(json)
-            return [Source(content: content, url: destination.url)]
+            return [Source(content: Self.content(ofJSON: json), url: destination.url)]
         }
         let files = operands.dropLast()
+        if files.contains("-") {
+            guard files.count == 1 else { throw UsageError("- for standard input goes alone, without other files") }
+            return [Source(content: .standardInput, url: try destination.urlForStandardInput())]
+        }
         guard files.count == 1 || destination.isFolder else {
             throw UsageError("several files need a URL that ends in /")
         }
@@ -142,5 +145,10 @@ struct Arguments {
             sources.append(Source(content: .file(file), url: url))
         }
         return sources
+    }
+
+    private static func content(ofJSON json: String) -> Source.Content {
+        if json == "@-" { return .standardInput }
+        return json.hasPrefix("@") ? .file(String(json.dropFirst())) : .bytes(Data(json.utf8))
     }
 }

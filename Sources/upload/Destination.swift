@@ -49,6 +49,13 @@ struct Destination: Equatable {
         return url
     }
 
+    func urlForStandardInput() throws(UsageError) -> URL {
+        guard !isFolder else {
+            throw UsageError("standard input has no name to append to \(url.absoluteString)")
+        }
+        return url
+    }
+
     /// All but the unreserved characters of RFC 3986 §2.3.
     private static func percentEncoded(_ bytes: some Sequence<UInt8>) -> String {
         var text = ""

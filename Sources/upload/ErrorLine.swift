@@ -31,6 +31,7 @@ enum ErrorLine {
         switch error.code {
         case .unacceptableStatus: error.response?.body == nil ? nil : error.recoverySuggestion
         case .transferFailed where error.detail != nil: nil
+        case .bodyNotReplayable: "Put it into a file and send that"
         case .certificateUntrusted: "Check it, or name the authority that issued it with --cacert"
         case .invalidTLSOptions: "Check the files of --cacert, --cert and --key"
         default: error.recoverySuggestion

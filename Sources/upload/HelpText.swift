@@ -6,14 +6,16 @@ enum HelpText {
         upload: send files over HTTP and see how far they are
 
           upload [options] FILE... URL     send files (PUT)
+          upload [options] - URL           send standard input (PUT)
           upload [options] --json J URL    send JSON (POST)
           upload --demo [FILE]             send FILE, or 64 MiB of test data, to an
                                            embedded server and verify it; this is
                                            also what plain `upload` does
 
         To a URL that ends in / the file's name is appended. Several files need
-        such a URL. The response's body goes to standard output, in the order of
-        the files; everything else goes to standard error.
+        such a URL; standard input has no name and needs another one. A file that
+        is called - is ./- here. The response's body goes to standard output, in
+        the order of the files; everything else goes to standard error.
 
           -X, --request METHOD   PUT unless said otherwise, POST with --json
           -H, --header 'N: V'    add a header, or replace a default one; 'N:' leaves
@@ -22,7 +24,8 @@ enum HelpText {
           -u, --user NAME:PASSWORD
               --bearer TOKEN     sent with the first request, and not to another
                                  origin if a redirect leads there
-              --json TEXT|@PATH  send this text, or this file, as application/json
+              --json TEXT|@PATH  send this text, or this file, as application/json;
+                                 @- is standard input
           -o, --output FILE      write the response there, not to standard output
           -i, --include          write status and headers before the response's body
           -P, --parallel N       send N files at a time (1 to 300; default 4)
@@ -32,7 +35,7 @@ enum HelpText {
               --timeout S        give up after S seconds, redirects included;
                                  fractions such as 0.5 are fine, here and below
               --stall-timeout S  give up when no byte moves for S seconds (default
-                                 60)
+                                 60), but wait for standard input
               --connect-timeout S
                                  give up without a connection after S seconds
                                  (default 30)
@@ -63,12 +66,13 @@ enum HelpText {
             7  no connection
            22  the server refused; its response goes to standard output all the same
            23  the response could not be written
-           26  the file cannot be read, or changed while it was sent
+           26  the file or standard input cannot be read, or the file changed while
+               it was sent
            28  it took too long, or nothing moved for too long
            35  no secure connection, or TLS files that cannot be used
            47  too many redirects, or one that is not followed: to http from https,
                or to something else than HTTP
-           55  sending failed
+           55  sending failed, or the body is wanted twice and can be read only once
            56  receiving failed
            60  the server's certificate is not trusted
           130  interrupted; a second Ctrl-C does not wait for anything

@@ -16,10 +16,13 @@ struct Job: Sendable {
         case .file(let path):
             body = .file(FilePath.url(path))
             size = FilePath.size(path)
-        case .text(let text):
-            let data = Data(text.utf8)
+        case .bytes(let data):
             body = .data(data)
             size = Int64(data.count)
+        case .standardInput:
+            let input = StandardInput()
+            body = .stream(input, length: input.length)
+            size = input.length
         }
     }
 

@@ -14,23 +14,19 @@ enum Command: Equatable, Sendable {
 struct Source: Equatable, Sendable {
     enum Content: Equatable, Sendable {
         case file(String)
-        case text(String)
+        case bytes(Data)
+        case standardInput
     }
 
     var content: Content
     var url: URL
 
-    /// The file's path, if it is one.
-    var path: String? {
-        guard case .file(let path) = content else { return nil }
-        return path
-    }
-
     /// What it is called in messages: the path as it was typed.
     var label: String {
         switch content {
         case .file(let path): path
-        case .text: "--json"
+        case .bytes: "--json"
+        case .standardInput: "-"
         }
     }
 }

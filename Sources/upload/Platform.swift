@@ -7,10 +7,18 @@ import Foundation
 
     /// libcurl leaves out a field whose value is blank, its own default of that name included.
     private let blankField: String? = " "
+
+    extension stat {
+        fileprivate var modificationTime: timespec { st_mtim }
+    }
 #else
     import Darwin
 
     private let blankField: String? = nil
+
+    extension stat {
+        fileprivate var modificationTime: timespec { st_mtimespec }
+    }
 #endif
 
 enum Platform {
@@ -39,6 +47,15 @@ enum Platform {
     static func put(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int {
         write(descriptor, bytes.baseAddress, bytes.count)
     }
+
+    /// Reads what there is, and waits for it if there is nothing.
+    ///
+    /// - Returns: how many bytes, 0 at the end, or -1 with `errno` set.
+    static func take(_ bytes: UnsafeMutableRawBufferPointer, from descriptor: Int32) -> Int {
+        read(descriptor, bytes.baseAddress, bytes.count)
+    }
+
+    static func modificationTime(of status: stat) -> timespec { status.modificationTime }
 
     static func isTerminal(_ descriptor: Int32) -> Bool {
         isatty(descriptor) == 1

@@ -26,12 +26,20 @@ final class ResponseOutput {
         stream = StandardStream(descriptor: descriptor)
     }
 
-    /// Whether responses go into this very file, under whatever name.
-    func goes(into path: String) -> Bool {
-        guard self.path != nil else { return false }
+    /// Whether responses go into the very file that is sent, under whatever name.
+    func overwrites(_ source: Source) -> Bool {
+        guard path != nil else { return false }
         var output = stat()
         var file = stat()
-        guard fstat(stream.descriptor, &output) == 0, stat(path, &file) == 0 else { return false }
+        let result =
+            switch source.content {
+            case .file(let path): stat(path, &file)
+            case .standardInput: fstat(STDIN_FILENO, &file)
+            case .bytes: Int32(-1)
+            }
+        guard result == 0, fstat(stream.descriptor, &output) == 0, file.st_mode & S_IFMT == S_IFREG else {
+            return false
+        }
         return output.st_dev == file.st_dev && output.st_ino == file.st_ino
     }
 

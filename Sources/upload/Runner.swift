@@ -15,12 +15,20 @@ struct Runner {
             report(outputError: error)
             return .outputFailed
         }
-        if let source = sources.first(where: { $0.path.map(output.goes) == true }) {
-            StandardStream.error.write(UsageError("-o would overwrite \(source.label)").line + "\n")
+        if let source = sources.first(where: output.overwrites) {
+            let label = source.content == .standardInput ? "standard input" : source.label
+            StandardStream.error.write(UsageError("-o would overwrite \(label)").line + "\n")
             return .usage
         }
         var writer = OrderedWriter(output: output)
-        let batch = Batch(sources.map { Job($0, options) }, options: options, style: style)
+        let jobs: [Job]
+        do {
+            jobs = try await makeJobs()
+        } catch {
+            _ = writer.finish()
+            return fail(sources[0].label, (error as? UploadError).map(Outcome.failed) ?? .interrupted)
+        }
+        let batch = Batch(jobs, options: options, style: style)
         let outcomes = await batch.run { index, outcome in
             await batch.reporter.clear()
             writer.ended(index, outcome)
@@ -51,6 +59,19 @@ struct Runner {
             return (path, UploadError(.invalidTLSOptions, detail: SystemError(number: errno).message))
         }
         return nil
+    }
+
+    /// JSON from standard input is read to its end first: it is not large, and many servers want to know its length.
+    private func makeJobs() async throws -> [Job] {
+        var jobs: [Job] = []
+        for var source in sources {
+            let label = source.label
+            if options.sendsJSON, source.content == .standardInput {
+                source.content = .bytes(try await StandardInput().reduce(into: Data()) { $0.append($1) })
+            }
+            jobs.append(Job(source, options, label: label))
+        }
+        return jobs
     }
 
     /// Ends before anything was sent.

@@ -33,7 +33,7 @@ import Testing
     @Test func requestFields() throws {
         let url = try #require(URL(string: "http://h/"))
         var options = Options(authorization: .basic(user: "u", password: "p"), sendsJSON: true)
-        var request = Job.request(for: Source(content: .text("1"), url: url), options)
+        var request = Job.request(for: Source(content: .bytes(Data("1".utf8)), url: url), options)
         #expect(request.value(forHTTPHeaderField: "User-Agent") == "upload/0.1.0")
         #expect(request.value(forHTTPHeaderField: "Content-Type") == "application/json")
         #expect(request.value(forHTTPHeaderField: "Accept") == "application/json")
@@ -43,7 +43,7 @@ import Testing
             .init(name: "a", value: "2"), .init(name: "B", value: "1"), .init(name: "B", value: nil),
             .init(name: "B", value: "2"), .init(name: "Authorization", value: "mine"),
         ]
-        request = Job.request(for: Source(content: .text("1"), url: url), options)
+        request = Job.request(for: Source(content: .bytes(Data("1".utf8)), url: url), options)
         #expect(request.value(forHTTPHeaderField: "User-Agent") == "x")
         #expect(request.value(forHTTPHeaderField: "Accept") == Platform.valueOfRemovedField)
         #expect(request.value(forHTTPHeaderField: "A") == "1,2")

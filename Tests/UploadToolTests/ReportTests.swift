@@ -103,6 +103,7 @@ import Testing
     /// The library's own advice is for who writes code.
     @Test(
         arguments: [
+            (.bodyNotReplayable, "Put it into a file and send that."),
             (.certificateUntrusted, "Check it, or name the authority that issued it with --cacert."),
             (.invalidTLSOptions, "Check the files of --cacert, --cert and --key."),
         ] as [(UploadError.Code, String)]

@@ -19,6 +19,8 @@ struct Tool {
     /// Where its output goes, what it takes for the temporary folder, and where it runs.
     let folder: TemporaryFolder
     var environment = ["LC_ALL": "C.UTF-8"]
+    /// What it reads as standard input; nothing unless set.
+    var input: Pipe?
     /// Takes standard output instead of the result, for a test that reads along.
     var output: Pipe?
 
@@ -71,7 +73,7 @@ struct Tool {
         process.environment = ProcessInfo.processInfo.environment
             .merging(["TMPDIR": folder.url.path]) { $1 }
             .merging(environment) { $1 }
-        process.standardInput = FileHandle.nullDevice
+        process.standardInput = input ?? FileHandle.nullDevice
         // Files, so that a full pipe cannot stop it.
         let log = try FileHandle(forWritingTo: logs.write(name + ".out", ""))
         process.standardOutput = output ?? log

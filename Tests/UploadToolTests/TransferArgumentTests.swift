@@ -4,9 +4,15 @@ import Testing
 
 @testable import upload
 
-/// The options that say how bytes go out.
+/// The options that say how bytes go out, and standard input.
 @Suite struct TransferArgumentTests {
     private static let url = "http://h/d/f"
+
+    private func send(_ arguments: String...) throws -> (sources: [Source], options: Options) {
+        let command = try Arguments.parse(arguments).get()
+        guard case .send(let sources, let options) = command else { throw UsageError("not an upload: \(command)") }
+        return (sources, options)
+    }
 
     private func configuration(_ arguments: String...) throws -> Uploader.Configuration {
         let command = try Arguments.parse(arguments + ["f", Self.url]).get()
@@ -66,6 +72,29 @@ import Testing
         #expect(command == .demo(file: nil, options))
     }
 
+    // MARK: Standard input
+
+    @Test func standardInput() throws {
+        for arguments in [["-", Self.url], ["-v", "-", Self.url], ["--", "-", Self.url]] {
+            let command = try Arguments.parse(arguments).get()
+            guard case .send(let sources, let options) = command else { throw UsageError("not an upload: \(command)") }
+            #expect(sources.map(\.content) == [.standardInput])
+            #expect(sources.map(\.label) == ["-"])
+            #expect(sources.map(\.url.absoluteString) == [Self.url])
+            #expect(options.method == "PUT")
+        }
+        #expect(try send("./-", Self.url).sources.map(\.content) == [.file("./-")])
+        #expect(try send("-", "http://h/?q").sources.map(\.url.absoluteString) == ["http://h/?q"])
+    }
+
+    @Test func jsonFromStandardInput() throws {
+        let (sources, options) = try send("--json", "@-", "http://h/")
+        #expect(sources.map(\.content) == [.standardInput])
+        #expect(options.sendsJSON)
+        #expect(options.method == "POST")
+        #expect(try send("--json", "@./-", Self.url).sources.map(\.content) == [.file("./-")])
+    }
+
     // MARK: Errors
 
     @Test(arguments: [
@@ -79,6 +108,15 @@ import Testing
         (["--insecure=yes", "f", url], "--insecure takes no value"),
         (["--demo", "--insecure"], "--insecure means nothing to --demo"),
         (["--demo", "--timeout", "1"], "--timeout means nothing to --demo"),
+        (["--demo", "-"], "--demo takes a FILE, not standard input"),
+        (["-"], "no URL to send - to"),
+        (["-", "http://h"], "standard input has no name to append to http://h/"),
+        (["-", "http://me:secret@h/d/"], "standard input has no name to append to http://h/d/"),
+        (["-", "-", url], "- for standard input goes alone, without other files"),
+        (["-", "f", "http://h/"], "- for standard input goes alone, without other files"),
+        (["f", "-", url], "- for standard input goes alone, without other files"),
+        ([url, "-"], "the URL comes last, after the files"),
+        (["--json", "@-", "-", url], "--json takes a URL and no FILE"),
     ])
     func errors(arguments: [String], message: String) {
         #expect(Arguments.parse(arguments) == .failure(UsageError(message)))
