@@ -81,7 +81,8 @@ extension Uploader {
                 connection: Self.duration(timeoutIntervalForConnection),
                 stall: Self.duration(own ?? timeoutIntervalForRequest),
                 response: Self.duration(own ?? timeoutIntervalForResponse),
-                total: Self.duration(timeoutIntervalForResource) - elapsed
+                total: Self.duration(timeoutIntervalForResource),
+                elapsed: elapsed
             )
         }
 

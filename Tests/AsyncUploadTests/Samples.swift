@@ -47,6 +47,20 @@ import Testing
         #expect(response.body == data)
     }
 
+    private struct Archive {
+        let data: Data
+
+        func chunks() async throws -> Pieces { pieces(of: data) }
+    }
+
+    @Test func stream() async throws {
+        let archive = Archive(data: data)
+        let size = Int64(data.count)
+        let body = UploadBody.stream(length: size) { try await archive.chunks() }
+        let response = try await uploader.response(for: request, from: body)
+        #expect(response.body == data)
+    }
+
     @Test func firstUpload() async throws {
         let url = server.url("/upload")
 

@@ -51,7 +51,7 @@ final class BodyStream: Sendable {
         }
         let timer = Task {
             try await Task.sleep(for: limit, clock: .suspending)
-            continuation.finish(throwing: UploadError(.timedOut, detail: "no end of the stream within \(limit)"))
+            continuation.finish(throwing: UploadError(.timedOut, detail: "the end of the stream was not reached"))
         }
         defer {
             work.cancel()

@@ -48,6 +48,7 @@ struct TransferMachine {
     private var bytesSent: Int64 = 0
     private var isBodySent: Bool
     private var hasToldBodyEnd: Bool
+    private var bytesTold: Int64 = 0
     private var received = 0
     private var lastActivity: Instant
     private var isConnected = false
@@ -97,9 +98,13 @@ struct TransferMachine {
     }
 
     /// The library has asked for the body, and there is nothing to give to it for now.
-    mutating func didRunOutOfBody(at now: Instant) {
+    mutating func didRunOutOfBody(at now: Instant) -> Effects {
         didConnect(at: now)
         isWaitingForBody = true
+        // Nobody knows when there will be the next chance to tell.
+        guard !isEnded, bytesTold != bytesSent else { return .none }
+        bytesTold = bytesSent
+        return Effects(events: [.sent(bytesSent)])
     }
 
     /// - Parameter bytes: how much of the body has been handed over; fewer than before when it is sent anew.
@@ -111,7 +116,7 @@ struct TransferMachine {
         bytesSent = bytes
         isBodySent = bytes == bodyLength
         guard !isEnded, gate.passes(bytes, at: now) else { return .none }
-        hasToldBodyEnd = isBodySent
+        (hasToldBodyEnd, bytesTold) = (isBodySent, bytes)
         return Effects(events: isBodySent ? [.sent(bytes), .bodyEnd] : [.sent(bytes)])
     }
 
@@ -166,7 +171,7 @@ struct TransferMachine {
 
     /// Time has gone by.
     mutating func didPass(_ now: Instant) -> Effects {
-        if now - start >= limits.total { return fail(UploadError.timedOut("end", within: limits.total)) }
+        if now - start >= limits.remaining { return fail(UploadError.timedOut("end", within: limits.total)) }
         guard let (limit, error) = currentLimit, now - lastActivity >= limit else { return .none }
         return fail(error)
     }

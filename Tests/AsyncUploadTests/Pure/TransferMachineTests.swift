@@ -283,17 +283,47 @@ struct TransferMachineTests {
     @Test("The wait for whoever makes the body does not count")
     func waitingForBody() {
         var machine = machine(nil)
-        machine.didRunOutOfBody(at: start)
+        _ = machine.didRunOutOfBody(at: start)
         #expect(words(&machine, at: 500) == [])
         _ = machine.didSend(1, at: start + .seconds(500))
         #expect(words(&machine, at: 509.9) == [])
         #expect(words(&machine, at: 510) == ["ends", "stalled"])
     }
 
+    @Test("What was held back is told when there is nothing more to send for now")
+    func toldBeforeWaiting() {
+        var machine = machine(nil)
+        _ = machine.didSend(500, at: start)
+        #expect(words(machine.didSend(700, at: start)) == [])
+        #expect(words(machine.didRunOutOfBody(at: start)) == ["sent 700"])
+        #expect(words(machine.didRunOutOfBody(at: start)) == [])
+    }
+
+    @Test("What went before counts in the limit for everything, which is told as it was set")
+    func elapsed() {
+        var machine = TransferMachine(
+            body: .length(10),
+            responseBodyLimit: 100,
+            method: "PUT",
+            limits: TimeLimits(
+                connection: .seconds(100),
+                stall: .seconds(100),
+                response: .seconds(100),
+                total: .seconds(9),
+                elapsed: .seconds(6)
+            ),
+            at: start
+        )
+        #expect(!machine.didPass(start + .seconds(2.9)).stops)
+        #expect(machine.didPass(start + .seconds(3)).stops)
+        let error = machine.didComplete(nil, lastHead: nil).error as? UploadError
+        #expect(error?.detail == "no end within 9.0 seconds")
+    }
+
     @Test("Everything together has a limit, whatever is waited for")
     func totalLimit() {
         var machine = machine(nil)
-        machine.didRunOutOfBody(at: start)
+        _ = machine.didRunOutOfBody(at: start)
         #expect(words(&machine, at: 999.9) == [])
         #expect(words(&machine, at: 1000) == ["ends", "timedOut"])
     }

@@ -216,6 +216,33 @@ extension OverTheWire {
             await cancelled.wait()
         }
 
+        @Test(
+            "A server that closes the connection while the producer is silent is noticed",
+            .enabled(if: Carrier.underTest == .automatic)
+        )
+        func closedWhileSilent() async throws {
+            let lane = try Lane()
+            lane.server.route(nil, "/*") { exchange in
+                _ = try exchange.readBody(upTo: 1000)
+                exchange.close()
+            }
+            let released = Gate()
+            let body = UploadBody.stream(
+                Pieces { number in
+                    guard number > 0 else { return bytes(1000) }
+                    await withTaskCancellationHandler {
+                        await released.wait()
+                    } onCancel: {
+                        released.open()
+                    }
+                    return nil
+                }
+            )
+            let seen = await Observation(lane.uploader.upload(for: lane.request("/x"), from: body))
+            #expect(seen.code == .connectionLostDuringBody)
+            await released.wait()
+        }
+
         @Test("C12: cancelling waits for no producer, and cancels it", arguments: [true, false])
         func cancellation(cooperates: Bool) async throws {
             let lane = try Lane { $0.maximumUploadsInFlight = 1 }

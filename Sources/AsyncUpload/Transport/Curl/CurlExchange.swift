@@ -59,12 +59,15 @@
 
         var checkInterval: Duration { outgoing.limits.checkInterval }
 
-        /// Whether something has taken too long; that is then the reason of the end.
+        /// Whether something has taken too long, or there is nobody to send to; that is then the reason of the end.
         func isOverdue(at now: TransferMachine.Instant) -> Bool {
             let socket = clibcurl_active_socket(easy)
             var unacknowledged: CInt = 0
             if socket >= 0, ioctl(socket, UInt(TIOCOUTQ), &unacknowledged) == 0 {
                 machine.didSee(unacknowledged: Int(unacknowledged), at: now)
+            }
+            if machine.isWaitingForBody, Self.isClosedByPeer(socket) {
+                return machine.fail(UploadError(.connectionLostDuringBody, detail: "the server has closed it")).stops
             }
             return machine.didPass(now).stops
         }
@@ -107,6 +110,12 @@
         func beginAnew() {
             _ = seek(to: 0)
             clibcurl_set_long(easy, CurlOption.freshConnection, 1)
+        }
+
+        /// libcurl does not look while it waits for more of the body.
+        private static func isClosedByPeer(_ socket: CInt) -> Bool {
+            var byte: UInt8 = 0
+            return socket >= 0 && recv(socket, &byte, 1, CInt(MSG_PEEK | MSG_DONTWAIT)) == 0
         }
 
         /// Notes a reason of our own for the end that follows.
@@ -232,7 +241,7 @@
                 _ = apply(machine.didSendAll(at: .now))
                 return 0
             case .nothingYet:
-                machine.didRunOutOfBody(at: .now)
+                _ = apply(machine.didRunOutOfBody(at: .now))
                 return CurlOption.Value.pauseReading
             case .failure(let error): throw error
             }

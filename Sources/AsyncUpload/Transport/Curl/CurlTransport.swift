@@ -29,7 +29,7 @@
             var outgoing = outgoing
             // Nothing would be read of it, and whether it is as short as that would remain unknown.
             if case .stream(let stream) = outgoing.body, stream.length == 0 {
-                outgoing.body = .source(try await stream.spooled(keepingName: false, within: outgoing.limits.total))
+                outgoing.body = .source(try await stream.spooled(keepingName: false, within: outgoing.limits.remaining))
             }
             return start(outgoing)
         }

@@ -59,7 +59,7 @@ final class URLSessionTransport: Transport {
         case nil: nil
         case .source(let source): source
         case .stream(let stream):
-            try await stream.spooled(keepingName: strategy.needsFileNames, within: outgoing.limits.total)
+            try await stream.spooled(keepingName: strategy.needsFileNames, within: outgoing.limits.remaining)
         }
     }
 
