@@ -17,7 +17,8 @@ extension Uploader {
         /// None, whatever the system says.
         public static let direct = ProxyChoice(kind: .direct)
 
-        /// This one for every request.
+        /// This one for every request. TLS with the proxy itself trusts the system's authorities, whatever
+        /// ``Uploader/TLSOptions`` says.
         ///
         /// - Parameter url: such as `http://user:password@proxy.example.org:3128`; the scheme is `http`, `https`, `socks5`
         ///   or, to have the proxy find the host, `socks5h`.

@@ -51,6 +51,8 @@ struct UploadDriver: Sendable {
     private struct Story {
         var meter: ProgressMeter
         let start: ContinuousClock.Instant
+        /// When it had its turn; time asleep does not count for its limits.
+        let turn = SuspendingClock.now
         let hasUnknownLength: Bool
         var attempts = 0
         /// How much of the body the last request that carried it has handed over.
@@ -108,7 +110,7 @@ struct UploadDriver: Sendable {
                 request: request,
                 body: body,
                 responseBodyLimit: configuration.responseBodyLimit,
-                limits: configuration.timeLimits(for: request, after: now() - story.start)
+                limits: configuration.timeLimits(for: request, after: SuspendingClock.now - story.turn)
             )
         )
         let failure = await follow(transfer, &story)

@@ -56,6 +56,9 @@ extension Uploader {
 
         /// How many bytes of body each upload may send per second; `nil` for no limit.
         ///
+        /// They go out in portions of up to 16 KiB, or of a tenth of a second if that is more. A rate that leaves more time
+        /// between two portions than ``timeoutIntervalForRequest`` makes an upload stall.
+        ///
         /// With libcurl only; see ``UploadError/Code-swift.struct/optionNotSupported``.
         public var limitRate: Int64?
 

@@ -51,6 +51,8 @@ final class BodyPipe: BodySink {
                 first.copyBytes(to: target, from: first.startIndex..<(first.startIndex + part))
                 done += part
                 if part == first.count {
+                    // To remove it does not release it.
+                    pieces[pieces.startIndex] = Data()
                     pieces.removeFirst()
                 } else {
                     pieces[pieces.startIndex] = first.dropFirst(part)

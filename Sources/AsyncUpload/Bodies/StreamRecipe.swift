@@ -95,8 +95,13 @@ struct LengthCheck {
 }
 
 extension UploadError {
-    /// The error for a stream that could not be made to its end.
+    /// The error for a stream that could not be made to its end. What is not about a body is another upload's.
     static func producing(_ error: any Error) -> UploadError {
-        error as? UploadError ?? UploadError(.bodyUnreadable, detail: error.localizedDescription, underlying: error)
+        let ours: Set<Code> = [
+            .bodyLengthMismatch, .bodyNotReplayable, .bodyUnreadable, .fileChanged, .fileNotFound, .notARegularFile,
+            .permissionDenied, .temporaryFileFailed,
+        ]
+        if let error = error as? UploadError, ours.contains(error.code) { return error }
+        return UploadError(.bodyUnreadable, detail: error.localizedDescription, underlying: error)
     }
 }

@@ -48,10 +48,11 @@ struct TransferMachine {
     private var bytesSent: Int64 = 0
     private var isBodySent: Bool
     private var hasToldBodyEnd: Bool
-    private var bytesTold: Int64 = 0
     private var received = 0
     private var lastActivity: Instant
     private var isConnected = false
+    /// Whether ``didConnect(at:)`` will be called; otherwise a request without bytes tells of nothing but its response.
+    var reportsConnections = false
     /// Whether the library waits for more of the body.
     private(set) var isWaitingForBody = false
     /// How much the system has taken and the peer's system has not.
@@ -101,10 +102,19 @@ struct TransferMachine {
     mutating func didRunOutOfBody(at now: Instant) -> Effects {
         didConnect(at: now)
         isWaitingForBody = true
-        // Nobody knows when there will be the next chance to tell.
-        guard !isEnded, bytesTold != bytesSent else { return .none }
-        bytesTold = bytesSent
+        return tellWhatWasHeldBack(at: now)
+    }
+
+    /// Nobody knows when there will be more to send.
+    private mutating func tellWhatWasHeldBack(at now: Instant) -> Effects {
+        guard !isEnded, isWaitingForBody, gate.passes(bytesSent, at: now) else { return .none }
         return Effects(events: [.sent(bytesSent)])
+    }
+
+    /// The library begins anew by itself, from the first byte and on a new connection.
+    mutating func didBeginAnew(at now: Instant) -> Effects {
+        (isConnected, isWaitingForBody) = (false, false)
+        return didSend(0, at: now)
     }
 
     /// - Parameter bytes: how much of the body has been handed over; fewer than before when it is sent anew.
@@ -116,7 +126,7 @@ struct TransferMachine {
         bytesSent = bytes
         isBodySent = bytes == bodyLength
         guard !isEnded, gate.passes(bytes, at: now) else { return .none }
-        (hasToldBodyEnd, bytesTold) = (isBodySent, bytes)
+        hasToldBodyEnd = isBodySent
         return Effects(events: isBodySent ? [.sent(bytes), .bodyEnd] : [.sent(bytes)])
     }
 
@@ -150,6 +160,8 @@ struct TransferMachine {
         if (100..<200).contains(head.statusCode) { return Effects(events: [.interim(head)]) }
         let declared = Self.declaredLength(of: head)
         phase = .receiving(declared)
+        // The library may never ask for the rest; if it does, it says so.
+        isWaitingForBody = false
         var effects = Effects(events: bodyEndToTell() + [.head(head)])
         if expectsResponseBody, case .length(let length) = declared, length > responseBodyLimit {
             failure = tooLarge
@@ -172,7 +184,9 @@ struct TransferMachine {
     /// Time has gone by.
     mutating func didPass(_ now: Instant) -> Effects {
         if now - start >= limits.remaining { return fail(UploadError.timedOut("end", within: limits.total)) }
-        guard let (limit, error) = currentLimit, now - lastActivity >= limit else { return .none }
+        guard let (limit, error) = currentLimit, now - lastActivity >= limit else {
+            return tellWhatWasHeldBack(at: now)
+        }
         return fail(error)
     }
 
@@ -180,7 +194,11 @@ struct TransferMachine {
     private var currentLimit: (Duration, UploadError)? {
         let stalled = (limits.stall, UploadError(.stalled, detail: "for \(limits.stall)"))
         if case .receiving = phase { return isBodySent || !isWaitingForBody ? stalled : nil }
-        guard isConnected else { return (limits.connection, .timedOut("connection", within: limits.connection)) }
+        guard isConnected else {
+            let isSilent = bodyLength == 0 && !reportsConnections
+            let limit = isSilent ? max(limits.connection, limits.response) : limits.connection
+            return (limit, .timedOut(isSilent ? "response" : "connection", within: limit))
+        }
         if isWaitingForBody { return nil }
         guard isBodySent, unacknowledged == 0 else { return stalled }
         return (limits.response, .timedOut("response", within: limits.response))

@@ -295,8 +295,33 @@ struct TransferMachineTests {
         var machine = machine(nil)
         _ = machine.didSend(500, at: start)
         #expect(words(machine.didSend(700, at: start)) == [])
-        #expect(words(machine.didRunOutOfBody(at: start)) == ["sent 700"])
         #expect(words(machine.didRunOutOfBody(at: start)) == [])
+        #expect(words(machine.didPass(start + .milliseconds(60))) == ["sent 700"])
+        #expect(words(machine.didPass(start + .milliseconds(200))) == [])
+    }
+
+    @Test("After a refusal the body is not waited for any more: what stands still then has stalled")
+    func refusalWhileWaiting() {
+        var machine = machine(nil)
+        _ = machine.didRunOutOfBody(at: start)
+        _ = machine.didReceive(head(413), at: start)
+        #expect(words(&machine, at: 9.9) == [])
+        #expect(words(&machine, at: 10) == ["ends", "stalled"])
+    }
+
+    @Test("What begins anew has sent nothing, and is not connected")
+    func beginsAnew() {
+        var machine = machine()
+        _ = machine.didSend(1000, at: start)
+        #expect(words(machine.didBeginAnew(at: start)) == ["sent 0"])
+        #expect(words(&machine, at: 5) == ["ends", "timedOut"])
+    }
+
+    @Test("Where connections are not reported, a request without bytes has the longer of two limits")
+    func silentRequest() {
+        var machine = machine(0)
+        #expect(words(&machine, at: 19.9) == [])
+        #expect(words(&machine, at: 20) == ["ends", "timedOut"])
     }
 
     @Test("What went before counts in the limit for everything, which is told as it was set")

@@ -41,6 +41,26 @@ extension OverTheWire {
             #expect(gone.code == .cannotConnect)
         }
 
+        @Test("A proxy that cannot be used is not named with its password", arguments: ["ftp", "x"])
+        func unsupportedProxy(scheme: String) async {
+            let uploader = Uploader { $0.proxy = .proxy(url("\(scheme)://user:secret@127.0.0.1:1")) }
+            let seen = await Observation(uploader.upload(for: request("http://host.invalid/x"), from: bytes(10)))
+            #expect(seen.code == .optionNotSupported)
+            #expect(seen.error.map { !"\($0)\(($0 as NSError))".contains("secret") } == true)
+        }
+
+        @Test("A key without a certificate, and files that are none, are refused")
+        func uselessIdentity() async {
+            for configure: (inout Uploader.Configuration) -> Void in [
+                { $0.tls.privateKey = .data(Data()) },
+                { $0.tls.certificateAuthorities = .file(url("https://a.test/ca")) },
+            ] {
+                let uploader = Uploader { configure(&$0) }
+                let seen = await Observation(uploader.upload(for: request("https://host.invalid/"), from: bytes(10)))
+                #expect(seen.code == .invalidTLSOptions)
+            }
+        }
+
         @Test("The environment names the proxy, unless there is to be none")
         func environment() async {
             await #expect(processExitsWith: .success) {

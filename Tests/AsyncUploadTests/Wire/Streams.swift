@@ -13,7 +13,8 @@ extension OverTheWire {
             let lane = try Lane()
             lane.server.route(nil, "/*", LoopbackServer.sink)
             let seen = try await lane.upload(bytes(1_000_000), as: .stream, to: "/x")
-            #expect(seen.fractions == [0, 1])
+            // A reader that is slow misses the first.
+            #expect([[0, 1], [1]].contains(seen.fractions))
             #expect(seen.response == .some(nil))
             let task = lane.uploader.task(for: lane.request("/x"), from: .stream(pieces(of: bytes(1_000_000))))
             let response = try await task.response

@@ -9,12 +9,15 @@ enum CurlErrorTranslation {
     ///   - code: a `CURLcode` other than 0.
     ///   - reason: libcurl's words for it.
     static func uploadError(code: CInt, reason: String) -> UploadError {
+        // The rest is the proxy's URL, with its password.
+        let isProxyUnsupported = reason.hasPrefix("Unsupported proxy")
+        let reason = isProxyUnsupported ? "Unsupported proxy" : reason
         let underlying = NSError(
             domain: domain,
             code: Int(code),
             userInfo: [NSLocalizedDescriptionKey: reason]
         )
-        let kind = self.kind(of: code, reason: reason)
+        let kind = isProxyUnsupported ? .optionNotSupported : self.kind(of: code, reason: reason)
         // Without a kind of its own the number is what there is to look up.
         let detail = kind == .transferFailed ? "\(reason) (libcurl code \(code))" : reason
         return UploadError(kind, detail: detail, underlying: underlying)
@@ -27,7 +30,7 @@ enum CurlErrorTranslation {
         case 3: .invalidRequest
         case 5, 6: .hostNotFound
         case 7, 97: .cannotConnect
-        case 56 where mentions("connect tunnel"): .cannotConnect
+        case 56 where mentions("connect tunnel", "from proxy after connect"): .cannotConnect
         case 28: .timedOut
         // The two kinds share a code.
         case 51, 60: mentions("subject name", "does not match") ? .certificateHostMismatch : .certificateUntrusted

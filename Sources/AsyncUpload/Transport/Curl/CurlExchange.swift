@@ -17,6 +17,8 @@
         private var parser: ResponseHeadParser
         private var position: Int64 = 0
         private var pipe: BodyPipe?
+        /// Whether anything of a response has come, be it a part of a head.
+        private var hasHeard = false
         /// What tells the connection from all others of this process.
         private var localPort: CInt = 0
         private var headerFields: OpaquePointer?
@@ -69,7 +71,7 @@
             if machine.isWaitingForBody, Self.isClosedByPeer(socket) {
                 return machine.fail(UploadError(.connectionLostDuringBody, detail: "the server has closed it")).stops
             }
-            return machine.didPass(now).stops
+            return !apply(machine.didPass(now))
         }
 
         /// Takes in an answer that libcurl has not read, as far as it is there. Through TLS nothing can be told.
@@ -100,7 +102,9 @@
         ///
         /// - Parameter code: libcurl's result.
         func canBeginAnew(after code: CInt) -> Bool {
-            guard [52, 55, 56].contains(code), !machine.hasReceived, machine.hasNoReason else { return false }
+            guard [52, 55, 56].contains(code), !hasHeard, !machine.hasReceived, machine.hasNoReason else {
+                return false
+            }
             guard outgoing.request.isIdempotent, clibcurl_was_connection_reused(easy) else { return false }
             if case .stream(let stream) = outgoing.body { return stream.isReplayable }
             return true
@@ -109,13 +113,17 @@
         /// Has the transfer begin anew, on a connection of its own, when it is added again.
         func beginAnew() {
             _ = seek(to: 0)
+            _ = apply(machine.didBeginAnew(at: .now))
             clibcurl_set_long(easy, CurlOption.freshConnection, 1)
         }
 
+        /// `POLLRDHUP`, which is hidden from Swift.
+        private static let peerHasClosed: Int16 = 0x2000
+
         /// libcurl does not look while it waits for more of the body.
         private static func isClosedByPeer(_ socket: CInt) -> Bool {
-            var byte: UInt8 = 0
-            return socket >= 0 && recv(socket, &byte, 1, CInt(MSG_PEEK | MSG_DONTWAIT)) == 0
+            var request = pollfd(fd: socket, events: peerHasClosed, revents: 0)
+            return socket >= 0 && poll(&request, 1, 0) == 1 && request.revents & peerHasClosed != 0
         }
 
         /// Notes a reason of our own for the end that follows.
@@ -191,10 +199,12 @@
                 CurlExchange.from(context)?.seek(to: offset) ?? CurlOption.Value.seekFailed
             }
             clibcurl_set_pointer(easy, CurlOption.prerequestData, context)
-            clibcurl_set_prerequest_function(easy, CurlOption.prerequestFunction) { context, _, _, _, localPort in
-                CurlExchange.from(context)?.didConnect(atLocalPort: localPort)
+            let code = clibcurl_set_prerequest_function(easy, CurlOption.prerequestFunction) { context, _, _, _, port in
+                CurlExchange.from(context)?.didConnect(atLocalPort: port)
                 return 0
             }
+            // It came with 7.80.
+            machine.reportsConnections = code == 0
             clibcurl_set_pointer(easy, CurlOption.headerData, context)
             clibcurl_set_transfer_function(easy, CurlOption.headerFunction) { buffer, size, count, context in
                 CurlExchange.from(context)?.readHead(UnsafeRawBufferPointer(start: buffer, count: size * count)) ?? 0
@@ -276,7 +286,13 @@
 
         /// - Returns: the count of bytes when the transfer is to go on, as libcurl wants it.
         private func readHead(_ line: UnsafeRawBufferPointer) -> Int {
-            guard let head = parser.parse(line) else { return line.count }
+            hasHeard = true
+            let head = parser.parse(line)
+            guard !parser.isTooLarge else {
+                _ = machine.fail(UploadError(.responseUnreadable, detail: "its head is too large"))
+                return 0
+            }
+            guard let head else { return line.count }
             // libcurl stops sending after a refusal, but goes on waiting for the body that it was told to wait for.
             if machine.isWaitingForBody { onReadable(self) }
             return apply(machine.didReceive(head, at: .now)) ? line.count : 0

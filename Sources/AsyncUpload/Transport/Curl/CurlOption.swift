@@ -30,6 +30,8 @@ enum CurlOption {
     static let pinnedPublicKeys: CInt = 10230
     static let suppressConnectHeaders: CInt = 265
     static let uploadBufferSize: CInt = 280
+    static let authoritiesCacheTime: CInt = 321
+    static let quickExit: CInt = 322
     static let prerequestData: CInt = 10313
     static let writeFunction: CInt = 20011
     static let readFunction: CInt = 20012

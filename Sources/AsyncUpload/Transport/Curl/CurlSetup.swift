@@ -25,6 +25,8 @@
             clibcurl_set_string(easy, CurlOption.url, outgoing.request.url?.absoluteString)
             clibcurl_set_string(easy, CurlOption.customRequest, method)
             clibcurl_set_long(easy, CurlOption.noSignal, 1)
+            // What is given up while a name is looked up would otherwise be waited for, by all transfers (since 7.87).
+            clibcurl_set_long(easy, CurlOption.quickExit, 1)
             clibcurl_set_long(easy, CurlOption.protocols, CurlOption.Value.httpAndHTTPS)
             clibcurl_set_long(easy, CurlOption.httpVersion, CurlOption.Value.http2OverTLS)
             clibcurl_set_long(easy, CurlOption.suppressConnectHeaders, 1)
@@ -64,6 +66,10 @@
             case .system: break
             case .direct: clibcurl_set_string(easy, CurlOption.proxy, "")
             case .proxy(let url):
+                // libcurl would name it whole, with its password.
+                guard ["http", "https", "socks5", "socks5h"].contains(url.scheme?.lowercased()), url.host != nil else {
+                    throw UploadError(.optionNotSupported, detail: "the URL of the proxy")
+                }
                 try demand(clibcurl_set_string(easy, CurlOption.proxy, url.absoluteString), "this proxy")
                 // What the environment excludes has nothing to do with it.
                 clibcurl_set_string(easy, CurlOption.noProxy, "")
@@ -76,6 +82,8 @@
                 try set(authorities, CurlOption.authoritiesFile, CurlOption.authoritiesData, "certificate authorities")
                 // The system's.
                 clibcurl_set_string(easy, CurlOption.authoritiesFolder, nil)
+                // An authority that has been taken out of the file is not trusted for another day (since 7.87).
+                clibcurl_set_long(easy, CurlOption.authoritiesCacheTime, 0)
             }
             if !tls.pinnedPublicKeys.isEmpty {
                 let pins = try tls.pinnedPublicKeys.sorted().map(Self.pin).joined(separator: ";")
@@ -87,6 +95,9 @@
 
         private func setIdentity() throws {
             let tls = options.tls
+            if tls.clientCertificate == nil, tls.privateKey != nil {
+                throw UploadError(.invalidTLSOptions, detail: "a private key without a certificate")
+            }
             if let certificate = tls.clientCertificate {
                 let (file, data) = (CurlOption.clientCertificateFile, CurlOption.clientCertificateData)
                 try set(certificate, file, data, "a client certificate")
@@ -100,7 +111,9 @@
 
         private func set(_ pem: Uploader.TLSOptions.PEM, _ file: CInt, _ data: CInt, _ what: String) throws {
             switch pem.contents {
-            case .file(let url): try demand(clibcurl_set_string(easy, file, url.path), what)
+            case .file(let url):
+                guard url.isFileURL else { throw UploadError(.invalidTLSOptions, detail: "\(url) is no file URL") }
+                try demand(clibcurl_set_string(easy, file, url.path), what)
             case .data(let bytes):
                 try bytes.withUnsafeBytes { try demand(clibcurl_set_blob(easy, data, $0.baseAddress, $0.count), what) }
             }

@@ -13,6 +13,13 @@ struct ResponseHeadParser {
 
     private let url: URL
     private var head: Head?
+    private var size = 0
+
+    /// What newer versions of libcurl take in of a head at most.
+    private static let sizeLimit = 300 << 10
+
+    /// Whether the head is larger than any that is meant well.
+    var isTooLarge: Bool { size > Self.sizeLimit }
 
     init(url: URL) {
         self.url = url
@@ -22,6 +29,8 @@ struct ResponseHeadParser {
     ///
     /// - Returns: a head, if the line was the last one of it.
     mutating func parse(_ line: UnsafeRawBufferPointer) -> HTTPURLResponse? {
+        size += line.count
+        guard !isTooLarge else { return nil }
         // What the connection ended in the middle of is handed out, too.
         guard line.last == UInt8(ascii: "\n") else { return nil }
         var end = line.count
@@ -30,6 +39,7 @@ struct ResponseHeadParser {
         let bytes = UnsafeRawBufferPointer(rebasing: line[..<end])
         if bytes.starts(with: "HTTP/".utf8), let start = Self.statusLine(Self.text(bytes)) {
             head = start
+            size = line.count
         } else {
             addField(bytes)
         }
@@ -75,7 +85,7 @@ struct ResponseHeadParser {
         for (name, value) in head.fields {
             let name = names[name.lowercased(), default: name]
             names[name.lowercased()] = name
-            fields[name] = fields[name].map { "\($0), \(value)" } ?? value
+            if fields[name] == nil { fields[name] = value } else { fields[name, default: ""] += ", \(value)" }
         }
         return HTTPURLResponse(
             url: url,

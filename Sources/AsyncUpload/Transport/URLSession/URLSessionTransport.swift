@@ -45,9 +45,14 @@ final class URLSessionTransport: Transport {
         guard let session = session.withLock({ $0 }) else { throw UploadError(.shutDown) }
         if let notSupported { throw UploadError(.optionNotSupported, detail: notSupported) }
         try Task.checkCancellation()
+        var outgoing = outgoing
+        let start = SuspendingClock.now
         let body = try await source(of: outgoing)
+        outgoing.limits.elapsed += SuspendingClock.now - start
         let task = await withCheckedContinuation { continuation in
-            control.async { continuation.resume(returning: self.strategy.makeTask(for: outgoing, body, in: session)) }
+            control.async { [outgoing] in
+                continuation.resume(returning: self.strategy.makeTask(for: outgoing, body, in: session))
+            }
         }
         return try await delegate.start(task, for: outgoing, body)
     }
