@@ -48,10 +48,10 @@ extension Interop {
                 }
             }
             #expect(responses == 1)
-            #expect(fractions.first == 0)
             #expect(fractions.last == 1)
             #expect(fractions == fractions.sorted())
-            #expect(Set(fractions).count > 10)
+            // How many of them a reader sees depends on how fast it is.
+            #expect(fractions.contains { $0 > 0 && $0 < 1 })
             #expect(try server.stored("/large") == bytes)
             #expect(try await server.accesses(1).map(\.version) == ["HTTP/2.0"])
         }
