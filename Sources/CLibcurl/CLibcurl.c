@@ -123,6 +123,9 @@ int clibcurl_set_transfer_function(clibcurl_easy *easy, int option, clibcurl_tra
 int clibcurl_set_seek_function(clibcurl_easy *easy, int option, clibcurl_seek_function value) {
     return curl.easy_setopt(easy, option, value);
 }
+int clibcurl_set_socket_function(clibcurl_easy *easy, int option, clibcurl_socket_function value) {
+    return curl.easy_setopt(easy, option, value);
+}
 int clibcurl_set_close_socket_function(clibcurl_easy *easy, int option, clibcurl_close_socket_function value) {
     return curl.easy_setopt(easy, option, value);
 }
@@ -135,11 +138,6 @@ bool clibcurl_was_connection_reused(clibcurl_easy *easy) {
     long connections = -1;
     // CURLINFO_NUM_CONNECTS
     return curl.easy_getinfo(easy, 0x200000 + 26, &connections) == 0 && connections == 0;
-}
-int clibcurl_active_socket(clibcurl_easy *easy) {
-    int descriptor = -1;
-    // CURLINFO_ACTIVESOCKET
-    return curl.easy_getinfo(easy, 0x500000 + 44, &descriptor) == 0 ? descriptor : -1;
 }
 
 clibcurl_list *clibcurl_list_append(clibcurl_list *list, const char *text) { return curl.slist_append(list, text); }

@@ -19,6 +19,7 @@ typedef struct clibcurl_list clibcurl_list;
 typedef size_t (*clibcurl_transfer_function)(char *buffer, size_t size, size_t count, void *context);
 typedef int (*clibcurl_seek_function)(void *context, int64_t offset, int origin);
 typedef int (*clibcurl_close_socket_function)(void *context, int socket);
+typedef int (*clibcurl_socket_function)(void *context, int socket, int purpose);
 typedef int (*clibcurl_prerequest_function)(void *context, char *remote, char *local, int remote_port, int local_port);
 
 /// Loads the library and finds every function, once. False if either is not to be had. Thread-safe.
@@ -38,14 +39,13 @@ int clibcurl_set_pointer(clibcurl_easy *easy, int option, void *value);
 int clibcurl_set_list(clibcurl_easy *easy, int option, clibcurl_list *value);
 int clibcurl_set_transfer_function(clibcurl_easy *easy, int option, clibcurl_transfer_function value);
 int clibcurl_set_seek_function(clibcurl_easy *easy, int option, clibcurl_seek_function value);
+int clibcurl_set_socket_function(clibcurl_easy *easy, int option, clibcurl_socket_function value);
 int clibcurl_set_close_socket_function(clibcurl_easy *easy, int option, clibcurl_close_socket_function value);
 int clibcurl_set_prerequest_function(clibcurl_easy *easy, int option, clibcurl_prerequest_function value);
 
 int clibcurl_easy_pause(clibcurl_easy *easy, int bits);
 /// Whether the transfer began on a connection that was there already.
 bool clibcurl_was_connection_reused(clibcurl_easy *easy);
-/// The socket that the transfer uses; -1 when there is none.
-int clibcurl_active_socket(clibcurl_easy *easy);
 
 /// Adds a copy of the text; returns the new head of the list, or null when there is no memory.
 clibcurl_list *clibcurl_list_append(clibcurl_list *list, const char *text);

@@ -21,6 +21,8 @@
         private var hasHeard = false
         /// What tells the connection from all others of this process.
         private var localPort: CInt = 0
+        /// -1 as long as it has not been looked up.
+        private var socket: CInt = -1
         private var headerFields: OpaquePointer?
         private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: CurlOption.Value.errorBufferSize)
 
@@ -62,8 +64,8 @@
         var checkInterval: Duration { outgoing.limits.checkInterval }
 
         /// Whether something has taken too long, or there is nobody to send to; that is then the reason of the end.
-        func isOverdue(at now: TransferMachine.Instant) -> Bool {
-            let socket = clibcurl_active_socket(easy)
+        func isOverdue(at now: TransferMachine.Instant, _ sockets: CurlSockets) -> Bool {
+            if socket < 0, localPort > 0 { socket = sockets.socket(atLocalPort: localPort) }
             var unacknowledged: CInt = 0
             if socket >= 0, ioctl(socket, UInt(TIOCOUTQ), &unacknowledged) == 0 {
                 machine.didSee(unacknowledged: Int(unacknowledged), at: now)
@@ -75,8 +77,8 @@
         }
 
         /// Takes in an answer that libcurl has not read, as far as it is there. Through TLS nothing can be told.
-        func hear(_ lastWords: LastWords) {
-            guard !machine.hasReceived, let words = lastWords.fromConnection(atLocalPort: localPort),
+        func hear(_ sockets: CurlSockets) {
+            guard !machine.hasReceived, let words = sockets.fromConnection(atLocalPort: localPort),
                 outgoing.request.url?.scheme?.lowercased() == "http"
             else { return }
             var rest = words[...]
@@ -223,7 +225,7 @@
         }
 
         private func didConnect(atLocalPort port: CInt) {
-            localPort = port
+            (localPort, socket) = (port, -1)
             machine.didConnect(at: .now)
         }
 

@@ -23,6 +23,7 @@ enum CurlOption {
     static let noSignal: CInt = 99
     static let acceptEncoding: CInt = 10102
     static let connectionTimeout: CInt = 156
+    static let socketData: CInt = 10149
     static let seekData: CInt = 10168
     static let noProxy: CInt = 10177
     static let protocols: CInt = 181
@@ -36,6 +37,7 @@ enum CurlOption {
     static let writeFunction: CInt = 20011
     static let readFunction: CInt = 20012
     static let headerFunction: CInt = 20079
+    static let socketFunction: CInt = 20148
     static let seekFunction: CInt = 20167
     static let closeSocketFunction: CInt = 20208
     static let prerequestFunction: CInt = 20312

@@ -28,7 +28,7 @@
         private var exchanges: [OpaquePointer: CurlExchange] = [:]
         /// Handles that were used and can be again; they keep what is costly to make.
         private var spareHandles: [OpaquePointer] = []
-        private let lastWords = LastWords()
+        private let sockets = CurlSockets()
         private let outbox = Outbox()
         private var isClosed = false
         private var nextCheck = TransferMachine.Instant.now
@@ -83,7 +83,7 @@
                 putAside(easy)
                 throw error
             }
-            lastWords.watch(easy)
+            sockets.watch(easy)
             return easy
         }
 
@@ -102,10 +102,10 @@
             var code: CInt = 0
             while let easy = clibcurl_multi_next_done(multi, &code) {
                 guard let exchange = exchanges[easy] else { continue }
-                if code != 0 { exchange.hear(lastWords) }
+                if code != 0 { exchange.hear(sockets) }
                 if code != 0, exchange.canBeginAnew(after: code) { beginAnew(exchange) } else { end(exchange, code) }
             }
-            lastWords.forget()
+            sockets.forget()
             outbox.flush()
             return endOverdueExchanges()
         }
@@ -157,7 +157,7 @@
             let now = TransferMachine.Instant.now
             if now >= nextCheck {
                 nextCheck = now + (exchanges.values.map(\.checkInterval).min() ?? .seconds(1))
-                for exchange in exchanges.values where exchange.isOverdue(at: now) { end(exchange, 0) }
+                for exchange in exchanges.values where exchange.isOverdue(at: now, sockets) { end(exchange, 0) }
             }
             // Rounded up, so that the time has come when the wait is over.
             return CInt((nextCheck - now) / .milliseconds(1)) + 1

@@ -2,27 +2,41 @@
     import CLibcurl
     import Foundation
 
-    /// Keeps what a server had said before its connection was closed, and nobody had read.
+    /// Knows the sockets of a session, and what a server had said before its connection was closed and nobody had read.
+    ///
+    /// libcurl itself does not tell which socket a transfer uses while it runs, only the local port.
     ///
     /// A server that refuses a body may answer and reset the connection at once. libcurl gives up as soon as it cannot send,
     /// although the answer is there: it is read when libcurl closes the socket.
-    final class LastWords: @unchecked Sendable {
+    final class CurlSockets: @unchecked Sendable {
         // Only touched on the thread of its session, where libcurl closes sockets, too.
         private var words: [CInt: Data] = [:]
+        private var open: Set<CInt> = []
 
         /// More than any head, and enough of a body to tell why.
         private static let limit = 64 << 10
 
-        /// Has libcurl close the sockets of connections that this handle opens through this object, which must live as long.
+        /// Has libcurl report the sockets of connections that this handle opens to this object, which must live as long.
         func watch(_ easy: OpaquePointer) {
+            clibcurl_set_pointer(easy, CurlOption.socketData, Unmanaged.passUnretained(self).toOpaque())
+            clibcurl_set_socket_function(easy, CurlOption.socketFunction) { context, socket, _ in
+                if let context { Unmanaged<CurlSockets>.fromOpaque(context).takeUnretainedValue().open.insert(socket) }
+                return 0
+            }
             clibcurl_set_pointer(easy, CurlOption.closeSocketData, Unmanaged.passUnretained(self).toOpaque())
             clibcurl_set_close_socket_function(easy, CurlOption.closeSocketFunction) { context, socket in
-                if let context { Unmanaged<LastWords>.fromOpaque(context).takeUnretainedValue().take(from: socket) }
+                if let context { Unmanaged<CurlSockets>.fromOpaque(context).takeUnretainedValue().take(from: socket) }
                 return close(socket)
             }
         }
 
+        /// The socket of a connection; -1 when there is none.
+        func socket(atLocalPort port: CInt) -> CInt {
+            open.first { Self.localPort(of: $0) == port } ?? -1
+        }
+
         private func take(from socket: CInt) {
+            open.remove(socket)
             var data = Data(count: Self.limit)
             let count = data.withUnsafeMutableBytes { recv(socket, $0.baseAddress, $0.count, CInt(MSG_DONTWAIT)) }
             data.removeSubrange(max(0, count)...)
