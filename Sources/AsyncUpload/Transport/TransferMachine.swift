@@ -193,13 +193,13 @@ struct TransferMachine {
     /// What is being waited for, and for how long at most.
     private var currentLimit: (Duration, UploadError)? {
         let stalled = (limits.stall, UploadError(.stalled, detail: "for \(limits.stall)"))
-        if case .receiving = phase { return isBodySent || !isWaitingForBody ? stalled : nil }
+        if isWaitingForBody { return nil }
+        if case .receiving = phase { return stalled }
         guard isConnected else {
             let isSilent = bodyLength == 0 && !reportsConnections
             let limit = isSilent ? max(limits.connection, limits.response) : limits.connection
             return (limit, .timedOut(isSilent ? "response" : "connection", within: limit))
         }
-        if isWaitingForBody { return nil }
         guard isBodySent, unacknowledged == 0 else { return stalled }
         return (limits.response, .timedOut("response", within: limits.response))
     }

@@ -80,6 +80,7 @@
             do {
                 try CurlSetup(easy: easy, outgoing: outgoing, options: options).apply()
             } catch {
+                clibcurl_easy_reset(easy)
                 putAside(easy)
                 throw error
             }
@@ -146,9 +147,9 @@
             putAside(exchange.easy)
         }
 
+        /// Keeps a handle that has no options set any more.
         private func putAside(_ easy: OpaquePointer) {
             guard spareHandles.count < options.connectionLimit else { return clibcurl_easy_cleanup(easy) }
-            clibcurl_easy_reset(easy)
             spareHandles.append(easy)
         }
 
