@@ -63,15 +63,12 @@
 
         var checkInterval: Duration { outgoing.limits.checkInterval }
 
-        /// Whether something has taken too long, or there is nobody to send to; that is then the reason of the end.
+        /// Whether something has taken too long; that is then the reason of the end.
         func isOverdue(at now: TransferMachine.Instant, _ sockets: CurlSockets) -> Bool {
             if socket < 0, localPort > 0 { socket = sockets.socket(atLocalPort: localPort) }
             var unacknowledged: CInt = 0
             if socket >= 0, ioctl(socket, UInt(TIOCOUTQ), &unacknowledged) == 0 {
                 machine.didSee(unacknowledged: Int(unacknowledged), at: now)
-            }
-            if machine.isWaitingForBody, Self.isClosedByPeer(socket) {
-                return machine.fail(UploadError(.connectionLostDuringBody, detail: "the server has closed it")).stops
             }
             return !apply(machine.didPass(now))
         }
@@ -122,10 +119,13 @@
         /// `POLLRDHUP`, which is hidden from Swift.
         private static let peerHasClosed: Int16 = 0x2000
 
-        /// libcurl does not look while it waits for more of the body.
-        private static func isClosedByPeer(_ socket: CInt) -> Bool {
-            var request = pollfd(fd: socket, events: peerHasClosed, revents: 0)
-            return socket >= 0 && poll(&request, 1, 0) == 1 && request.revents & peerHasClosed != 0
+        /// Whether there is nobody to send to any more. libcurl does not look while it waits for more of the body.
+        ///
+        /// The socket is looked up by ``isOverdue(at:_:)``.
+        var isClosedByPeer: Bool {
+            guard machine.isWaitingForBody, socket >= 0 else { return false }
+            var request = pollfd(fd: socket, events: Self.peerHasClosed, revents: 0)
+            return poll(&request, 1, 0) == 1 && request.revents & Self.peerHasClosed != 0
         }
 
         /// Notes a reason of our own for the end that follows.

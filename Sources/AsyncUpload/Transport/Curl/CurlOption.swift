@@ -67,6 +67,8 @@ enum CurlOption {
         static let pauseReading = 0x1000_0001
         /// Neither direction is paused.
         static let pauseNothing: CInt = 0
+        /// The result of a transfer whose connection was lost in receiving.
+        static let receiveError: CInt = 56
         /// What a seek function returns when it cannot.
         static let seekFailed: CInt = 1
         /// The room libcurl wants for the text of an error.

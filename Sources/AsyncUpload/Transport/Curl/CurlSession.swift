@@ -102,9 +102,7 @@
             clibcurl_multi_perform(multi, &running)
             var code: CInt = 0
             while let easy = clibcurl_multi_next_done(multi, &code) {
-                guard let exchange = exchanges[easy] else { continue }
-                if code != 0 { exchange.hear(sockets) }
-                if code != 0, exchange.canBeginAnew(after: code) { beginAnew(exchange) } else { end(exchange, code) }
+                if let exchange = exchanges[easy] { conclude(exchange, code) }
             }
             sockets.forget()
             outbox.flush()
@@ -129,6 +127,12 @@
         /// Goes on with a transfer that waits for its body.
         private func resume(_ exchange: CurlExchange) {
             if exchanges[exchange.easy] === exchange { exchange.resume() }
+        }
+
+        /// A transfer has ended by itself: it is over, or begins anew.
+        private func conclude(_ exchange: CurlExchange, _ code: CInt) {
+            if code != 0 { exchange.hear(sockets) }
+            if code != 0, exchange.canBeginAnew(after: code) { beginAnew(exchange) } else { end(exchange, code) }
         }
 
         private func beginAnew(_ exchange: CurlExchange) {
@@ -158,7 +162,13 @@
             let now = TransferMachine.Instant.now
             if now >= nextCheck {
                 nextCheck = now + (exchanges.values.map(\.checkInterval).min() ?? .seconds(1))
-                for exchange in exchanges.values where exchange.isOverdue(at: now, sockets) { end(exchange, 0) }
+                for exchange in exchanges.values {
+                    if exchange.isOverdue(at: now, sockets) {
+                        end(exchange, 0)
+                    } else if exchange.isClosedByPeer {
+                        conclude(exchange, CurlOption.Value.receiveError)
+                    }
+                }
             }
             // Rounded up, so that the time has come when the wait is over.
             return CInt((nextCheck - now) / .milliseconds(1)) + 1
