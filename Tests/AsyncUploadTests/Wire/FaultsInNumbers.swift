@@ -8,7 +8,7 @@ extension OverTheWire {
     @Suite("Faults, a thousand times in a row", .enabled(if: Platform.usesFoundationNetworking))
     struct FaultsInNumbers {
         /// What a server does, and whether that can be a success.
-        enum Fault: String, CaseIterable {
+        enum Fault: String, CaseIterable, Codable {
             case endsInsideHead, resetsAnywhere, closesReusedConnection, noReasonPhrase, latin1, garbage
 
             var isSuccess: Bool {
@@ -49,29 +49,36 @@ extension OverTheWire {
         }
 
         @Test("Each ends as it should, and the process lives", arguments: Fault.allCases)
-        func faults(fault: Fault) async throws {
-            let lane = try Lane(.automatic) { $0.maximumUploadsInFlight = 8 }
-            let connections = Locked<Set<Int>>([])
-            lane.server.route(nil, "/*") { exchange in
-                let isFirst = connections.withLock { $0.insert(exchange.request.connection).inserted }
-                try fault.serve(exchange, exchange.request.index, isFirstOnConnection: isFirst)
-            }
-            let before = ProcessResources.current
-            let data = bytes(2000)
-            let kinds: [UploadBody] = [.data(data), .stream { pieces(of: data, size: 300) }]
-            let successes = await withTaskGroup(of: Bool.self) { group in
-                for number in 0..<1000 {
-                    group.addTask {
-                        let events = lane.uploader.upload(for: lane.request("/x"), from: kinds[number % 2])
-                        return await Observation(events).response != nil
-                    }
+        func faults(fault: Fault) async {
+            // Of its own, so that nobody else's descriptors count.
+            await #expect(processExitsWith: .success) { [fault] in
+                let lane = try Lane(.automatic) { $0.maximumUploadsInFlight = 8 }
+                let connections = Locked<Set<Int>>([])
+                lane.server.route(nil, "/*") { exchange in
+                    let isFirst = connections.withLock { $0.insert(exchange.request.connection).inserted }
+                    try fault.serve(exchange, exchange.request.index, isFirstOnConnection: isFirst)
                 }
-                return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+                let before = ProcessResources.current
+                let data = bytes(2000)
+                let kinds: [UploadBody] = [.data(data), .stream { pieces(of: data, size: 300) }]
+                let successes = await withTaskGroup(of: Bool.self) { group in
+                    for number in 0..<1000 {
+                        group.addTask {
+                            let events = lane.uploader.upload(for: lane.request("/x"), from: kinds[number % 2])
+                            let seen = await Observation(events)
+                            if fault.isSuccess { #expect(seen.error == nil, "upload \(number)") }
+                            return seen.response != nil
+                        }
+                    }
+                    return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+                }
+                #expect(successes == (fault.isSuccess ? 1000 : 0))
+                await lane.uploader.shutDown()
+                try await lane.server.wait { $0.openConnectionCount == 0 }
+                try await eventually("descriptors are left") {
+                    ProcessResources.current.descriptors <= before.descriptors
+                }
             }
-            #expect(successes == (fault.isSuccess ? 1000 : 0))
-            await lane.uploader.shutDown()
-            try await lane.server.wait { $0.openConnectionCount == 0 }
-            try await eventually("descriptors are left") { ProcessResources.current.descriptors <= before.descriptors }
         }
 
         @Test("C31: an answer that comes right before a reset is never lost", arguments: BodyKind.allCases)
@@ -90,30 +97,34 @@ extension OverTheWire {
         }
 
         @Test("Cancelling 100 uploads that are under way takes no time and leaves nothing")
-        func cancelled() async throws {
-            let lane = try Lane(.automatic) { $0.maximumUploadsInFlight = 100 }
-            lane.server.route(nil, "/*", LoopbackServer.neverAnswer)
-            let before = ProcessResources.current
-            let bodies: [UploadBody] = [
-                .data(bytes(100_000)), .file(try lane.scratch.file(bytes(100_000))),
-                .stream {
-                    Pieces { _ in
-                        try await Task.sleep(for: .milliseconds(20))
-                        return bytes(100)
-                    }
-                },
-            ]
-            let tasks = (0..<100).map { lane.uploader.task(for: lane.request("/x"), from: bodies[min($0 % 7, 2)]) }
-            try await lane.server.wait { $0.requests.count == 100 }
-            let start = ContinuousClock.now
-            for task in tasks { task.cancel() }
-            for task in tasks { await #expect(throws: CancellationError.self) { try await task.response } }
-            for task in tasks { await task.waitUntilReleased() }
-            let duration = ContinuousClock.now - start
-            #expect(ProcessResources.isSanitized || duration < .milliseconds(100))
-            try await lane.server.wait { $0.openConnectionCount == 0 }
-            await lane.uploader.shutDown()
-            try await eventually("descriptors are left") { ProcessResources.current.descriptors <= before.descriptors }
+        func cancelled() async {
+            await #expect(processExitsWith: .success) {
+                let lane = try Lane(.automatic) { $0.maximumUploadsInFlight = 100 }
+                lane.server.route(nil, "/*", LoopbackServer.neverAnswer)
+                let before = ProcessResources.current
+                let bodies: [UploadBody] = [
+                    .data(bytes(100_000)), .file(try lane.scratch.file(bytes(100_000))),
+                    .stream {
+                        Pieces { _ in
+                            try await Task.sleep(for: .milliseconds(20))
+                            return bytes(100)
+                        }
+                    },
+                ]
+                let tasks = (0..<100).map { lane.uploader.task(for: lane.request("/x"), from: bodies[min($0 % 7, 2)]) }
+                try await lane.server.wait { $0.requests.count == 100 }
+                let start = ContinuousClock.now
+                for task in tasks { task.cancel() }
+                for task in tasks { await #expect(throws: CancellationError.self) { try await task.response } }
+                for task in tasks { await task.waitUntilReleased() }
+                let duration = ContinuousClock.now - start
+                #expect(ProcessResources.isSanitized || duration < .milliseconds(100))
+                try await lane.server.wait { $0.openConnectionCount == 0 }
+                await lane.uploader.shutDown()
+                try await eventually("descriptors are left") {
+                    ProcessResources.current.descriptors <= before.descriptors
+                }
+            }
         }
     }
 }
