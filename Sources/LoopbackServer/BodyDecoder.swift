@@ -34,9 +34,19 @@ struct BodyDecoder {
         if case .complete = state { true } else { false }
     }
 
+    var hasKnownLength: Bool {
+        if case .fixed = state { true } else { false }
+    }
+
     /// How many bytes may be read without reading past the body, as far as that is known.
     var readLimit: Int {
         if case .fixed(let remaining) = state { Int(clamping: remaining) } else { Int.max }
+    }
+
+    /// Takes note of body bytes that were read elsewhere, no more than `readLimit`; only for a body whose length is known.
+    mutating func skip(_ count: Int) {
+        guard case .fixed(let remaining) = state else { return }
+        state = remaining == Int64(count) ? .complete : .fixed(remaining - Int64(count))
     }
 
     /// Takes framing, then body bytes from the start of `input`: first `framing`, then `body` of them.

@@ -110,13 +110,24 @@ final class Connection {
 
     /// Waits for input, of which it takes at most `limit` bytes; 0 at the end of the stream.
     func fill(limit: Int = 64 << 10, beforeWaiting: () -> Void = {}) throws -> Int {
-        let space = free(limit: limit)
+        let count = try receive(into: free(limit: limit), beforeWaiting: beforeWaiting)
+        filled = filled.lowerBound..<(filled.upperBound + count)
+        return count
+    }
+
+    /// Waits for input as `fill` does, and drops it. There must be nothing that has not been consumed.
+    func skip(limit: Int, beforeWaiting: () -> Void) throws -> Int {
+        try receive(into: free(limit: limit), discarding: true, beforeWaiting: beforeWaiting)
+    }
+
+    private func receive(
+        into space: UnsafeMutableRawBufferPointer,
+        discarding: Bool = false,
+        beforeWaiting: () -> Void
+    ) throws -> Int {
         while true {
             guard isOpen else { throw LoopbackError.peerClosed }
-            if let count = try socket.receive(into: space) {
-                filled = filled.lowerBound..<(filled.upperBound + count)
-                return count
-            }
+            if let count = try socket.receive(into: space, discarding: discarding) { return count }
             beforeWaiting()
             try block(for: .reading)
         }

@@ -46,11 +46,14 @@ extension Exchange {
         if digesting { wantsDigest = true }
         defer { publish() }
         var pace = bytesPerSecond.map(Pace.init)
+        let wantsBytes = keeping || digesting || each != nil
         var total = 0
         while total < count {
-            let piece = try nextPiece(atMost: min(count - total, pace?.pieceSize ?? .max))
-            guard !piece.isEmpty else { break }
-            total += piece.count
+            let limit = min(count - total, pace?.pieceSize ?? .max)
+            let skipped = wantsBytes ? 0 : try skipPiece(atMost: limit)
+            let piece = skipped > 0 ? UnsafeRawBufferPointer(start: nil, count: 0) : try nextPiece(atMost: limit)
+            guard skipped + piece.count > 0 else { break }
+            total += skipped + piece.count
             if keeping { kept?.append(contentsOf: piece) }
             if digesting {
                 digest.update(piece)
@@ -72,6 +75,28 @@ extension Exchange {
         try interim(100)
     }
 
+    /// Drops the next bytes of the body, where that can be done without looking at them.
+    ///
+    /// - Returns: how many; 0 where it cannot be done, or at the end.
+    private func skipPiece(atMost limit: Int) throws -> Int {
+        guard decoder.hasKnownLength, connection.available.isEmpty else { return 0 }
+        let count = try connection.skip(limit: min(decoder.readLimit, limit), beforeWaiting: publishIfNeeded)
+        guard count > 0 else { throw LoopbackError.peerClosed }
+        decoder.skip(count)
+        didRead(framing: 0, body: count)
+        return count
+    }
+
+    private func publishIfNeeded() {
+        if unpublishedByteCount > 0 { publish() }
+    }
+
+    private func didRead(framing: Int, body: Int) {
+        rawBodyByteCount += Int64(framing + body)
+        bodyByteCount += Int64(body)
+        unpublishedByteCount += framing + body
+    }
+
     /// The next decoded bytes, valid until the next call; none at the end of the body.
     private func nextPiece(atMost limit: Int) throws -> UnsafeRawBufferPointer {
         while true {
@@ -79,15 +104,11 @@ extension Exchange {
             let (framing, body) = try decoder.take(from: input, atMost: limit)
             if framing + body > 0 {
                 connection.consume(framing + body)
-                rawBodyByteCount += Int64(framing + body)
-                bodyByteCount += Int64(body)
-                unpublishedByteCount += framing + body
+                didRead(framing: framing, body: body)
             }
             if body > 0 { return UnsafeRawBufferPointer(rebasing: input[framing..<(framing + body)]) }
             if decoder.isComplete { return UnsafeRawBufferPointer(start: nil, count: 0) }
-            let count = try connection.fill(limit: min(decoder.readLimit, limit)) {
-                if unpublishedByteCount > 0 { publish() }
-            }
+            let count = try connection.fill(limit: min(decoder.readLimit, limit), beforeWaiting: publishIfNeeded)
             guard count > 0 else { throw LoopbackError.peerClosed }
         }
     }

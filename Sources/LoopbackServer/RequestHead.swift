@@ -48,8 +48,11 @@ struct RequestHead: Sendable {
     func has(_ name: String, listing token: String) -> Bool {
         fields.contains { field in
             isSame(field.name, name)
-                && field.value.split(separator: ",").contains {
-                    isSame($0.trimmingCharacters(in: .whitespaces), token)
+                && field.value.split(separator: ",").contains { element in
+                    let blanks = 0...0x20 as ClosedRange<UInt8>
+                    let start = element.utf8.drop { blanks.contains($0) }
+                    let end = start.lastIndex { !blanks.contains($0) }
+                    return end.map { isSame(String(element[start.startIndex...$0]), token) } ?? token.isEmpty
                 }
         }
     }
