@@ -64,7 +64,7 @@ struct UploadDriver: Sendable {
 
     /// A final response, whole or in part.
     private struct Answer {
-        let head: HTTPURLResponse
+        let head: ResponseHead
         var body = Data()
     }
 
@@ -172,7 +172,7 @@ struct UploadDriver: Sendable {
     private func response(from answer: Answer, _ story: Story) -> UploadResponse {
         UploadResponse(
             statusCode: answer.head.statusCode,
-            headers: HTTPFields(answer.head),
+            headers: answer.head.headers,
             body: answer.body.isEmpty ? nil : answer.body,
             url: answer.head.url,
             metrics: UploadMetrics(

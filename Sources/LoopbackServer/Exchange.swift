@@ -43,6 +43,9 @@ public final class Exchange {
         return connection.state.request(index)
     }
 
+    /// How many bytes have been read together with the head, and not as its body so far.
+    public var bufferedByteCount: Int { connection.available.count }
+
     // MARK: Waiting
 
     /// Blocks for `duration`.

@@ -8,6 +8,8 @@ import Foundation
 final class FileBodySource: BodySource {
     let url: URL
     let length: Int64
+    // Made once: a URL takes its time for it.
+    private let path: String
     private let descriptor: CInt
     private let modified: FileTime
     private let removesName: Bool
@@ -31,6 +33,7 @@ final class FileBodySource: BodySource {
                 throw UploadError(.notARegularFile, detail: "\(path) does not tell its size")
             }
             self.url = url
+            self.path = path
             self.descriptor = descriptor
             length = status.size
             modified = status.modified
@@ -47,7 +50,8 @@ final class FileBodySource: BodySource {
     ///   - url: what it is, or was, called.
     ///   - removesName: whether the name goes when the source does.
     init(adopting descriptor: CInt, _ url: URL, removesName: Bool) throws {
-        let status = try FileStatus(of: descriptor, path: url.path)
+        path = url.path
+        let status = try FileStatus(of: descriptor, path: path)
         self.url = url
         self.descriptor = descriptor
         self.removesName = removesName
@@ -57,7 +61,7 @@ final class FileBodySource: BodySource {
 
     deinit {
         close(descriptor)
-        if removesName { unlink(url.path) }
+        if removesName { unlink(path) }
     }
 
     var contents: BodyContents { .file(url) }
@@ -69,8 +73,8 @@ final class FileBodySource: BodySource {
         while count < wanted {
             let result = pread(descriptor, start + count, wanted - count, off_t(offset) + off_t(count))
             if result < 0, errno == EINTR { continue }
-            guard result >= 0 else { throw UploadError.reading(url.path, errno: errno) }
-            guard result > 0 else { throw UploadError(.fileChanged, detail: url.path) }
+            guard result >= 0 else { throw UploadError.reading(path, errno: errno) }
+            guard result > 0 else { throw UploadError(.fileChanged, detail: path) }
             count += result
         }
         try checkUnchanged()
@@ -78,15 +82,15 @@ final class FileBodySource: BodySource {
     }
 
     func checkUnchanged() throws {
-        let status = try FileStatus(of: descriptor, path: url.path)
+        let status = try FileStatus(of: descriptor, path: path)
         guard status.size == length, status.modified == modified else {
-            throw UploadError(.fileChanged, detail: url.path)
+            throw UploadError(.fileChanged, detail: path)
         }
     }
 
     func checkNameUnchanged() throws {
-        guard try FileStatus(of: url.path).file == FileStatus(of: descriptor, path: url.path).file else {
-            throw UploadError(.fileChanged, detail: url.path)
+        guard try FileStatus(of: path).file == FileStatus(of: descriptor, path: path).file else {
+            throw UploadError(.fileChanged, detail: path)
         }
     }
 

@@ -1,13 +1,8 @@
 import Foundation
 
-/// Header fields of a response (RFC 9110 §5): names are compared without regard to case.
-public struct HTTPFields: Sendable, Hashable {
-    private var fields: [String: Field] = [:]
-
-    private struct Field: Hashable {
-        let name: String
-        var value: String
-    }
+/// Header fields of a response (RFC 9110 §5): names are compared without regard to case, and a name may come several times.
+public struct HTTPFields: Sendable {
+    private var fields: [(name: String, value: String)] = []
 
     /// No fields.
     public init() {}
@@ -16,23 +11,81 @@ public struct HTTPFields: Sendable, Hashable {
     init(_ response: HTTPURLResponse) {
         for (name, value) in response.allHeaderFields {
             guard let name = name as? String, let value = value as? String else { continue }
-            self[name] = value
+            append(value, for: name)
+        }
+        fields.sort { $0.name.lowercased() < $1.name.lowercased() }
+    }
+
+    /// The value of the field, or `nil`; values of fields with the same name are joined with a comma (RFC 9110 §5.3).
+    ///
+    /// Assigning replaces every field of that name, and `nil` removes them.
+    public subscript(name: String) -> String? {
+        get {
+            var joined: String?
+            for field in fields where field.name.isSame(ignoringCaseOf: name) {
+                joined = joined.map { "\($0), \(field.value)" } ?? field.value
+            }
+            return joined
+        }
+        set {
+            let first = fields.firstIndex { $0.name.isSame(ignoringCaseOf: name) }
+            let spelling = first.map { fields[$0].name } ?? name
+            fields.removeAll { $0.name.isSame(ignoringCaseOf: name) }
+            guard let newValue else { return }
+            fields.insert((spelling, newValue), at: first ?? fields.endIndex)
         }
     }
 
-    /// The value of the field, or `nil`. Assigning `nil` removes it.
-    public subscript(name: String) -> String? {
-        get { fields[name.lowercased()]?.value }
-        set {
-            let key = name.lowercased()
-            fields[key] = newValue.map { Field(name: fields[key]?.name ?? name, value: $0) }
-        }
+    /// The values of the fields with that name, in the order in which they came, as with `Set-Cookie`, whose values cannot
+    /// be joined (RFC 9110 §5.3).
+    ///
+    /// With `URLSession`, which joins them, there is one.
+    public func values(for name: String) -> [String] {
+        fields.filter { $0.name.isSame(ignoringCaseOf: name) }.map(\.value)
+    }
+
+    /// Adds a field behind those that are there.
+    public mutating func append(_ value: String, for name: String) {
+        fields.append((name, value))
+    }
+
+    /// Makes the last field's value longer.
+    mutating func appendToLast(_ text: String) {
+        guard let last = fields.indices.last else { return }
+        fields[last].value += text
+    }
+}
+
+extension HTTPFields: Hashable {
+    /// Whether both have the same values for the same names, in whatever order the names come.
+    public static func == (one: HTTPFields, other: HTTPFields) -> Bool {
+        one.valuesByName == other.valuesByName
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(valuesByName)
+    }
+
+    private var valuesByName: [String: [String]] {
+        Dictionary(grouping: fields) { $0.name.lowercased() }.mapValues { $0.map(\.value) }
     }
 }
 
 extension HTTPFields: Sequence {
-    /// The fields, sorted by name.
+    /// The fields in the order in which they came; with `URLSession`, sorted by name.
     public func makeIterator() -> IndexingIterator<[(name: String, value: String)]> {
-        fields.sorted { $0.key < $1.key }.map { (name: $0.value.name, value: $0.value.value) }.makeIterator()
+        fields.makeIterator()
+    }
+}
+
+extension String {
+    /// Whether two names or tokens are the same, ASCII letters in any case (RFC 9110 §5.1).
+    ///
+    /// What Foundation has for that knows every script, and is a good part of the cost of a small upload.
+    func isSame(ignoringCaseOf other: String) -> Bool {
+        func lowercase(_ byte: UInt8) -> UInt8 {
+            (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
+        }
+        return utf8.count == other.utf8.count && zip(utf8, other.utf8).allSatisfy { lowercase($0) == lowercase($1) }
     }
 }

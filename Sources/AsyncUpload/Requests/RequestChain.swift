@@ -34,7 +34,7 @@ struct RequestChain {
     ///
     /// - Returns: whether `request` is now another one, to be sent with the body from its start.
     /// - Throws: ``UploadError`` for a redirect that is not followed.
-    mutating func advance(after response: HTTPURLResponse) throws -> Bool {
+    mutating func advance(after response: ResponseHead) throws -> Bool {
         switch response.statusCode {
         case 301, 302, 303, 307, 308: try follow(response)
         case 401: answerChallenge(response)
@@ -58,9 +58,9 @@ struct RequestChain {
         hasMadeAuthorization = true
     }
 
-    private mutating func follow(_ response: HTTPURLResponse) throws -> Bool {
+    private mutating func follow(_ response: ResponseHead) throws -> Bool {
         guard let limit = rules.redirects.limit,
-            let location = response.value(forHTTPHeaderField: "Location"), !location.isEmpty
+            let location = response.headers["Location"], !location.isEmpty
         else { return false }
         guard redirectCount < limit else { throw UploadError(.tooManyRedirects, detail: "\(limit) followed") }
         let target = try Self.target(of: location, from: request.url)
@@ -109,10 +109,10 @@ struct RequestChain {
     }
 
     /// Answers a challenge once, and only the origin that the caller addressed.
-    private mutating func answerChallenge(_ response: HTTPURLResponse) -> Bool {
+    private mutating func answerChallenge(_ response: ResponseHead) -> Bool {
         guard !hasAnsweredChallenge, Origin(request.url) == firstOrigin,
             let user = rules.credential?.user, let password = rules.credential?.password,
-            let challenges = response.value(forHTTPHeaderField: "WWW-Authenticate"),
+            let challenges = response.headers["WWW-Authenticate"],
             BasicAuthentication.isOffered(by: challenges)
         else { return false }
         hasAnsweredChallenge = true

@@ -152,7 +152,7 @@ struct TransferMachine {
         if count != unacknowledged { (unacknowledged, lastActivity) = (count, now) }
     }
 
-    mutating func didReceive(_ head: HTTPURLResponse, at now: Instant) -> Effects {
+    mutating func didReceive(_ head: ResponseHead, at now: Instant) -> Effects {
         didConnect(at: now)
         hasReceived = true
         lastActivity = now
@@ -216,7 +216,7 @@ struct TransferMachine {
     /// - Parameters:
     ///   - error: what it says went wrong, in our terms.
     ///   - lastHead: the last head it saw; not every one is reported when it arrives.
-    mutating func didComplete(_ error: (any Error)?, lastHead: HTTPURLResponse?) -> Effects {
+    mutating func didComplete(_ error: (any Error)?, lastHead: ResponseHead?) -> Effects {
         guard !isEnded else { return .none }
         defer { phase = .ended }
         if let error = failure ?? error { return Effects(ends: true, error: placed(error)) }
@@ -262,8 +262,8 @@ struct TransferMachine {
     }
 
     /// RFC 9112 §6.3: a list of equal lengths counts as one.
-    private static func declaredLength(of head: HTTPURLResponse) -> DeclaredLength {
-        guard let text = head.value(forHTTPHeaderField: "Content-Length") else { return .none }
+    private static func declaredLength(of head: ResponseHead) -> DeclaredLength {
+        guard let text = head.headers["Content-Length"] else { return .none }
         if let length = Int64(decimal: text) { return .length(length) }
         let lengths = Set(text.split(separator: ",").map { Int64(decimal: $0.trimmingCharacters(in: .whitespaces)) })
         guard lengths.count == 1, let length = lengths.first ?? nil else { return .malformed(text) }

@@ -44,9 +44,9 @@ enum TransferEvent: Sendable {
     /// They were all of it, unless the library begins anew.
     case bodyEnd
     /// A 1xx response.
-    case interim(HTTPURLResponse)
+    case interim(ResponseHead)
     /// The final response, without its body.
-    case head(HTTPURLResponse)
+    case head(ResponseHead)
     /// The next piece of the response's body.
     case data(Data)
 }

@@ -26,18 +26,43 @@ struct HTTPFieldsTests {
         #expect(fields == HTTPFields())
     }
 
-    @Test("They come sorted by name")
-    func order() {
-        let fields = HTTPFields(head(200, ["b": "2", "C": "3", "A": "1"]))
-        #expect(fields.map(\.value) == ["1", "2", "3"])
-        #expect(fields.map { $0.name.lowercased() } == ["a", "b", "c"])
+    @Test("Repeated fields are all there, in order, and joined where one value is asked for")
+    func repeated() {
+        var fields = HTTPFields()
+        fields.append("a=1", for: "Set-Cookie")
+        fields.append("x", for: "Vary")
+        fields.append("b=2", for: "set-cookie")
+        #expect(fields.values(for: "SET-COOKIE") == ["a=1", "b=2"])
+        #expect(fields.values(for: "None").isEmpty)
+        #expect(fields["Set-Cookie"] == "a=1, b=2")
+        #expect(fields.map(\.value) == ["a=1", "x", "b=2"])
+        fields["Set-Cookie"] = "c=3"
+        #expect(fields.map(\.value) == ["c=3", "x"])
     }
 
-    @Test("Those of a response are all there")
-    func response() {
-        let fields = HTTPFields(head(200, ["Location": "/x", "Content-Length": "0"]))
-        #expect(fields["location"] == "/x")
-        #expect(fields["content-length"] == "0")
-        #expect(Array(fields).count == 2)
+    @Test("Fields are equal whatever the case and the order of their names, unless values of one name swap places")
+    func equality() {
+        func fields(_ pairs: KeyValuePairs<String, String>) -> HTTPFields {
+            var fields = HTTPFields()
+            for (name, value) in pairs { fields.append(value, for: name) }
+            return fields
+        }
+        #expect(fields(["A": "1", "b": "2"]) == fields(["B": "2", "a": "1"]))
+        #expect(fields(["A": "1", "b": "2"]).hashValue == fields(["B": "2", "a": "1"]).hashValue)
+        #expect(fields(["A": "1", "A": "2"]) != fields(["A": "2", "A": "1"]))
+        #expect(fields(["A": "1"]) != fields(["A": "1", "A": "1"]))
+    }
+
+    @Test("Those of a response of URLSession are all there, sorted by name")
+    func response() throws {
+        let head = HTTPURLResponse(
+            url: url("http://host.test/"),
+            statusCode: 200,
+            httpVersion: "HTTP/1.1",
+            headerFields: ["b": "2", "C": "3", "A": "1"]
+        )
+        let fields = HTTPFields(try #require(head))
+        #expect(fields.map(\.value) == ["1", "2", "3"])
+        #expect(fields.map { $0.name.lowercased() } == ["a", "b", "c"])
     }
 }

@@ -5,11 +5,11 @@ import Testing
 
 @Suite("Response heads, line by line", .timeLimit(.minutes(1)))
 struct ResponseHeadParserTests {
-    private func heads(_ lines: String...) throws -> [HTTPURLResponse] {
+    private func heads(_ lines: String...) throws -> [ResponseHead] {
         try heads(lines.map { Data($0.utf8) })
     }
 
-    private func heads(_ lines: [Data]) throws -> [HTTPURLResponse] {
+    private func heads(_ lines: [Data]) throws -> [ResponseHead] {
         var parser = ResponseHeadParser(url: try #require(URL(string: "http://a.test/")))
         return lines.compactMap { line in line.withUnsafeBytes { parser.parse($0) } }
     }
@@ -20,7 +20,7 @@ struct ResponseHeadParserTests {
         #expect(try heads("HTTP/1.1 200 OK\r\n", "A: 1\r\n", "\r").isEmpty)
         let head = try #require(try heads("HTTP/1.1 201 Created\r\n", "A: 1\r\n", "\r\n").first)
         #expect(head.statusCode == 201)
-        #expect(head.value(forHTTPHeaderField: "a") == "1")
+        #expect(head.headers["a"] == "1")
     }
 
     @Test("Several heads, and trailers, which belong to none")
@@ -36,8 +36,8 @@ struct ResponseHeadParserTests {
             "\r\n"
         )
         #expect(all.map(\.statusCode) == [100, 200])
-        #expect(all.last?.value(forHTTPHeaderField: "A") == "1, 2")
-        #expect(all.last?.value(forHTTPHeaderField: "B") == nil)
+        #expect(all.last?.headers["A"] == "1, 2")
+        #expect(all.last?.headers["B"] == nil)
     }
 
     @Test("No reason phrase, bare line feeds, folded lines and Latin-1")
@@ -46,8 +46,8 @@ struct ResponseHeadParserTests {
         let lines = [Data("HTTP/1.1 200\n".utf8), latin1, Data("Y: a\n".utf8), Data(" b\n".utf8), Data("\n".utf8)]
         let head = try #require(try heads(lines).first)
         #expect(head.statusCode == 200)
-        #expect(head.value(forHTTPHeaderField: "X") == "\u{e9}")
-        #expect(head.value(forHTTPHeaderField: "Y") == "a b")
+        #expect(head.headers["X"] == "\u{e9}")
+        #expect(head.headers["Y"] == "a b")
     }
 
     @Test(

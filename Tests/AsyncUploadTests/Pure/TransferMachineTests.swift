@@ -408,7 +408,7 @@ struct TransferMachineTests {
 }
 
 extension TransferMachine {
-    fileprivate mutating func didReceive(_ head: HTTPURLResponse) -> Effects {
+    fileprivate mutating func didReceive(_ head: ResponseHead) -> Effects {
         didReceive(head, at: .now)
     }
 

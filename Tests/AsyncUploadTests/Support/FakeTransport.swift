@@ -158,7 +158,7 @@ final class FakeTransport: Transport {
         if count == received.body?.count ?? 0 { continuation.yield(.bodyEnd) }
     }
 
-    private static func head(_ status: Int, _ fields: [String: String], of received: Received) -> HTTPURLResponse {
+    private static func head(_ status: Int, _ fields: [String: String], of received: Received) -> ResponseHead {
         AsyncUploadTests.head(status, fields, from: received.request.url?.absoluteString ?? "")
     }
 

@@ -44,6 +44,22 @@ extension OverTheWire {
             }
         }
 
+        @Test(
+            "A small body goes out together with its head, on a new connection and on a used one",
+            .enabled(if: Carrier.underTest == .automatic && Platform.usesFoundationNetworking),
+            arguments: [BodyKind.data, .file]
+        )
+        func onePacket(kind: BodyKind) async throws {
+            let lane = try Lane()
+            let counts = Locked<[Int]>([])
+            lane.server.route("PUT", "/x") { exchange in
+                counts.withLock { $0.append(exchange.bufferedByteCount) }
+                try LoopbackServer.accept()(exchange)
+            }
+            for _ in 0..<5 { _ = try await lane.upload(bytes(1000), as: kind, to: "/x") }
+            #expect(counts.withLock { $0 } == Array(repeating: 1000, count: 5))
+        }
+
         @Test("JSON bodies have their type; an explicit one wins")
         func contentTypes() async throws {
             let lane = try Lane()

@@ -10,6 +10,7 @@
         let ended: Gate
         private let outgoing: OutgoingRequest
         private let continuation: AsyncThrowingStream<TransferEvent, any Error>.Continuation
+        private let sockets: CurlSockets
         private let onReadable: @Sendable (CurlExchange) -> Void
         private let onEvents: (CurlExchange) -> Void
         private var untold: [TransferEvent] = []
@@ -21,7 +22,7 @@
         private var hasHeard = false
         /// What tells the connection from all others of this process.
         private var localPort: CInt = 0
-        /// -1 as long as it has not been looked up.
+        /// -1 as long as there is none, or as it is unknown.
         private var socket: CInt = -1
         private var headerFields: OpaquePointer?
         private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: CurlOption.Value.errorBufferSize)
@@ -35,6 +36,7 @@
             _ outgoing: OutgoingRequest,
             _ continuation: AsyncThrowingStream<TransferEvent, any Error>.Continuation,
             _ ended: Gate,
+            _ sockets: CurlSockets,
             onEvents: @escaping (CurlExchange) -> Void,
             onReadable: @escaping @Sendable (CurlExchange) -> Void
         ) {
@@ -42,6 +44,7 @@
             self.outgoing = outgoing
             self.continuation = continuation
             self.ended = ended
+            self.sockets = sockets
             self.onEvents = onEvents
             self.onReadable = onReadable
             machine = TransferMachine(
@@ -51,7 +54,7 @@
                 limits: outgoing.limits,
                 at: .now
             )
-            parser = ResponseHeadParser(url: outgoing.request.url ?? URL(fileURLWithPath: "/"))
+            parser = ResponseHeadParser(url: outgoing.request.url)
             errorText.initialize(repeating: 0, count: CurlOption.Value.errorBufferSize)
             setHeaderFields(outgoing.request)
             setFunctions()
@@ -64,8 +67,7 @@
         var checkInterval: Duration { outgoing.limits.checkInterval }
 
         /// Whether something has taken too long; that is then the reason of the end.
-        func isOverdue(at now: TransferMachine.Instant, _ sockets: CurlSockets) -> Bool {
-            if socket < 0, localPort > 0 { socket = sockets.socket(atLocalPort: localPort) }
+        func isOverdue(at now: TransferMachine.Instant) -> Bool {
             var unacknowledged: CInt = 0
             if socket >= 0, ioctl(socket, UInt(TIOCOUTQ), &unacknowledged) == 0 {
                 machine.didSee(unacknowledged: Int(unacknowledged), at: now)
@@ -74,7 +76,7 @@
         }
 
         /// Takes in an answer that libcurl has not read, as far as it is there. Through TLS nothing can be told.
-        func hear(_ sockets: CurlSockets) {
+        func hear() {
             guard !machine.hasReceived, let words = sockets.fromConnection(atLocalPort: localPort),
                 outgoing.request.url?.scheme?.lowercased() == "http"
             else { return }
@@ -87,7 +89,7 @@
                 guard head.statusCode >= 200 else { continue }
                 // Another coding than none would have to be undone.
                 let isPlain = ["Transfer-Encoding", "Content-Encoding"].allSatisfy {
-                    head.value(forHTTPHeaderField: $0) == nil
+                    head.headers[$0] == nil
                 }
                 if isPlain, !rest.isEmpty { _ = apply(machine.didReceive(Data(rest), at: .now)) }
                 return
@@ -120,8 +122,6 @@
         private static let peerHasClosed: Int16 = 0x2000
 
         /// Whether there is nobody to send to any more. libcurl does not look while it waits for more of the body.
-        ///
-        /// The socket is looked up by ``isOverdue(at:_:)``.
         var isClosedByPeer: Bool {
             guard machine.isWaitingForBody, socket >= 0 else { return false }
             var request = pollfd(fd: socket, events: Self.peerHasClosed, revents: 0)
@@ -225,7 +225,9 @@
         }
 
         private func didConnect(atLocalPort port: CInt) {
-            (localPort, socket) = (port, -1)
+            localPort = port
+            socket = sockets.socket(atLocalPort: port)
+            if socket >= 0, outgoing.body != nil { sockets.cork(socket) }
             machine.didConnect(at: .now)
         }
 

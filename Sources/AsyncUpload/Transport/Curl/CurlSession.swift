@@ -63,6 +63,7 @@
                 outgoing,
                 continuation,
                 ended,
+                sockets,
                 onEvents: outbox.add,
                 onReadable: { [weak executor] exchange in executor?.perform { $0.resume(exchange) } }
             )
@@ -100,6 +101,7 @@
         func turn() -> CInt {
             var running: CInt = 0
             clibcurl_multi_perform(multi, &running)
+            sockets.uncork()
             var code: CInt = 0
             while let easy = clibcurl_multi_next_done(multi, &code) {
                 if let exchange = exchanges[easy] { conclude(exchange, code) }
@@ -131,7 +133,7 @@
 
         /// A transfer has ended by itself: it is over, or begins anew.
         private func conclude(_ exchange: CurlExchange, _ code: CInt) {
-            if code != 0 { exchange.hear(sockets) }
+            if code != 0 { exchange.hear() }
             if code != 0, exchange.canBeginAnew(after: code) { beginAnew(exchange) } else { end(exchange, code) }
         }
 
@@ -163,7 +165,7 @@
             if now >= nextCheck {
                 nextCheck = now + (exchanges.values.map(\.checkInterval).min() ?? .seconds(1))
                 for exchange in exchanges.values {
-                    if exchange.isOverdue(at: now, sockets) {
+                    if exchange.isOverdue(at: now) {
                         end(exchange, 0)
                     } else if exchange.isClosedByPeer {
                         conclude(exchange, CurlOption.Value.receiveError)

@@ -12,6 +12,9 @@
         // Only touched on the thread of its session, where libcurl closes sockets, too.
         private var words: [CInt: Data] = [:]
         private var open: Set<CInt> = []
+        /// Those that have been looked up, by local port.
+        private var found: [CInt: CInt] = [:]
+        private var corked: [CInt] = []
 
         /// More than any head, and enough of a body to tell why.
         private static let limit = 64 << 10
@@ -32,15 +35,39 @@
 
         /// The socket of a connection; -1 when there is none.
         func socket(atLocalPort port: CInt) -> CInt {
-            open.first { Self.localPort(of: $0) == port } ?? -1
+            if let socket = found[port] { return socket }
+            guard let socket = open.first(where: { Self.localPort(of: $0) == port }) else { return -1 }
+            found[port] = socket
+            return socket
+        }
+
+        /// Has the system send nothing on a socket before it is enough for a packet, until ``uncork()``.
+        ///
+        /// libcurl sends head and body one by one, which costs a small upload a packet more, and both systems the work.
+        func cork(_ socket: CInt) {
+            if Self.setCork(1, on: socket) { corked.append(socket) }
+        }
+
+        /// Has everything sent that was held back.
+        func uncork() {
+            for socket in corked { _ = Self.setCork(0, on: socket) }
+            corked.removeAll(keepingCapacity: true)
+        }
+
+        private static func setCork(_ value: CInt, on socket: CInt) -> Bool {
+            var value = value
+            return setsockopt(socket, CInt(IPPROTO_TCP), TCP_CORK, &value, socklen_t(MemoryLayout<CInt>.size)) == 0
         }
 
         private func take(from socket: CInt) {
+            let port = Self.localPort(of: socket)
             open.remove(socket)
+            found[port] = nil
+            corked.removeAll { $0 == socket }
             var data = Data(count: Self.limit)
             let count = data.withUnsafeMutableBytes { recv(socket, $0.baseAddress, $0.count, CInt(MSG_DONTWAIT)) }
             data.removeSubrange(max(0, count)...)
-            if !data.isEmpty { words[Self.localPort(of: socket)] = data }
+            if !data.isEmpty { words[port] = data }
         }
 
         private static func localPort(of socket: CInt) -> CInt {

@@ -89,7 +89,7 @@ actor SessionDelegate {
         checkBody(number)
     }
 
-    func didReceive(_ number: Int, head: HTTPURLResponse) {
+    func didReceive(_ number: Int, head: ResponseHead) {
         update(number) { $0.machine.didReceive(head, at: .now) }
     }
 
@@ -101,7 +101,7 @@ actor SessionDelegate {
         exchanges[number]?.declinedChallenge = true
     }
 
-    func didComplete(_ number: Int, error: (any Error)?, lastHead: HTTPURLResponse?, bytesSent: Int64) {
+    func didComplete(_ number: Int, error: (any Error)?, lastHead: ResponseHead?, bytesSent: Int64) {
         checkBody(number)
         // Small bodies may go without a report of their own.
         update(number) { exchange in

@@ -57,7 +57,7 @@ extension SessionDelegateProxy: URLSessionDataDelegate {
         completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
     ) {
         let number = dataTask.taskIdentifier
-        if let head = response as? HTTPURLResponse { forward { $0.didReceive(number, head: head) } }
+        if let head = response as? HTTPURLResponse { forward { $0.didReceive(number, head: ResponseHead(head)) } }
         control.async { completionHandler(.allow) }
     }
 
@@ -97,7 +97,7 @@ extension SessionDelegateProxy: URLSessionDataDelegate {
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
         let number = task.taskIdentifier
-        let lastHead = task.response as? HTTPURLResponse
+        let lastHead = (task.response as? HTTPURLResponse).map(ResponseHead.init)
         let bytesSent = task.countOfBytesSent
         forward { $0.didComplete(number, error: error, lastHead: lastHead, bytesSent: bytesSent) }
     }
