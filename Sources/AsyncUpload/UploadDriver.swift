@@ -6,7 +6,8 @@ import Foundation
 /// upload has its turn, so that those which wait hold no descriptors, and is closed with the last reference to it.
 struct UploadDriver: Sendable {
     let request: URLRequest
-    let body: UploadBody
+    /// `nil` for a request without a body.
+    let body: UploadBody?
     let configuration: Uploader.Configuration
     let transport: any Transport
     let queue: AdmissionQueue
@@ -21,10 +22,13 @@ struct UploadDriver: Sendable {
     func run() async throws -> UploadResponse {
         defer { queue.leave(ticket) }
         let (request, body) = try await openInTurn()
+        // A request without a body has all of it sent.
+        let length = body.map(\.length) ?? 0
         var story = Story(
-            meter: ProgressMeter(totalBytes: body.length, at: now()),
+            meter: ProgressMeter(totalBytes: length, at: now()),
             start: now(),
-            hasUnknownLength: body.length == nil
+            hasUnknownLength: length == nil,
+            isBodySent: body == nil
         )
         do {
             return try await exchangeUntilAnswered(request, body, &story)
@@ -36,15 +40,15 @@ struct UploadDriver: Sendable {
     }
 
     /// What cannot be sent fails at once, not when its turn comes; what waits for its turn holds nothing open.
-    private func openInTurn() async throws -> (URLRequest, OpenBody) {
-        var opened: OpenBody? = try body.open()
-        let request = try checkedRequest(length: opened?.length)
+    private func openInTurn() async throws -> (URLRequest, OpenBody?) {
+        var opened = try body?.open()
+        let request = try checkedRequest(length: opened.map(\.length) ?? 0)
         if !queue.isAdmitted(ticket) {
             opened = nil
             try await queue.admission(of: ticket)
         }
         try Task.checkCancellation()
-        return (request, try opened ?? body.open())
+        return (request, try opened ?? body?.open())
     }
 
     /// What is known of an upload so far.
@@ -54,11 +58,11 @@ struct UploadDriver: Sendable {
         /// When it had its turn; time asleep does not count for its limits.
         let turn = SuspendingClock.now
         let hasUnknownLength: Bool
+        /// Whether the last request that carried the body has handed over all of it.
+        var isBodySent: Bool
         var attempts = 0
-        /// How much of the body the last request that carried it has handed over.
+        /// How much of the body that request has handed over.
         var bytesSent: Int64 = 0
-        /// Whether that was all of it.
-        var isBodySent = false
         var answer: Answer?
     }
 
@@ -71,7 +75,9 @@ struct UploadDriver: Sendable {
     private func checkedRequest(length: Int64?) throws -> URLRequest {
         try RequestValidation.check(request, bodyLength: length)
         var request = request
-        if let type = body.contentType, request.value(forHTTPHeaderField: "Content-Type") == nil {
+        guard let body else { return request }
+        let given = request.value(forHTTPHeaderField: "Content-Type")
+        if let type = given.map(body.contentType(replacing:)) ?? body.contentType, type != given {
             request.setValue(type, forHTTPHeaderField: "Content-Type")
         }
         return request
@@ -79,14 +85,14 @@ struct UploadDriver: Sendable {
 
     private func exchangeUntilAnswered(
         _ request: URLRequest,
-        _ body: OpenBody,
+        _ body: OpenBody?,
         _ story: inout Story
     ) async throws -> UploadResponse {
-        var chain = RequestChain(request, carriesBody: true, rules: configuration.chainRules)
+        var chain = RequestChain(request, carriesBody: body != nil, rules: configuration.chainRules)
         while true {
             let answer = try await exchange(chain.request, chain.carriesBody ? body : nil, &story)
-            guard try chain.advance(after: answer.head) else { return try accepted(answer, body.length, &story) }
-            if chain.carriesBody, body.isSpent {
+            guard try chain.advance(after: answer.head) else { return try accepted(answer, body?.length, &story) }
+            if chain.carriesBody, body?.isSpent == true {
                 throw UploadError(.bodyNotReplayable, detail: "the server answered \(answer.head.statusCode)")
             }
         }

@@ -32,13 +32,23 @@ public struct UploadResponse: Sendable {
         self.metrics = metrics
     }
 
+    /// The media type of the body without its parameters and in lower case, such as `text/html`; `nil` when the server names none.
+    public var mimeType: String? {
+        let type = headers["Content-Type"]?.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
+        return type?.isEmpty == false ? type : nil
+    }
+
     /// The body as text; empty when there is no body.
     ///
     /// The charset of the `Content-Type` is honoured where it is known: UTF-8, UTF-16, US-ASCII and ISO-8859-1.
     /// Without one, or with another one, the body is read as UTF-8, and as ISO-8859-1 if it is not valid UTF-8. Every
     /// body gives a text: bytes that do not fit become U+FFFD.
-    public func text() -> String {
-        TextDecoding.text(of: body ?? Data(), contentType: headers["Content-Type"])
+    ///
+    /// - Parameter decodingHTMLEntities: whether references such as `&eacute;`, `&#233;` and `&#xE9;` are replaced by their
+    ///   characters: those that HTML 4 names and numeric ones, with their semicolon.
+    public func text(decodingHTMLEntities: Bool = false) -> String {
+        let text = TextDecoding.text(of: body ?? Data(), contentType: headers["Content-Type"])
+        return decodingHTMLEntities ? HTMLEntities.decoded(text) : text
     }
 
     /// The body decoded from JSON.

@@ -16,14 +16,14 @@ public final class Uploader: Sendable {
     /// How the uploader works.
     public let configuration: Configuration
 
-    private let transport: any Transport
+    private let engine: UploaderEngine
     private let queue: AdmissionQueue
-    private let ongoing = OngoingUploads()
 
     /// Makes an uploader.
     public convenience init(configuration: Configuration = Configuration()) {
-        let transport = configuration.transport.makeTransport(configuration.transportOptions)
-        self.init(configuration: configuration, transport: transport)
+        self.init(configuration: configuration) {
+            configuration.transport.makeTransport(configuration.transportOptions)
+        }
     }
 
     /// Makes an uploader whose configuration differs from the usual one.
@@ -35,9 +35,10 @@ public final class Uploader: Sendable {
         self.init(configuration: configuration)
     }
 
-    init(configuration: Configuration, transport: any Transport) {
+    /// - Parameter makeTransport: called at once, and again whenever the uploader is reset.
+    init(configuration: Configuration, _ makeTransport: @escaping @Sendable () -> any Transport) {
         self.configuration = configuration
-        self.transport = transport
+        engine = UploaderEngine(makeTransport)
         queue = AdmissionQueue(limit: configuration.maximumUploadsInFlight)
     }
 
@@ -117,7 +118,38 @@ public final class Uploader: Sendable {
         task(for: request, from: .file(fileURL))
     }
 
-    // MARK: Shut down
+    // MARK: Send without following
+
+    /// Sends any request and waits for the response: GET, HEAD, DELETE, or one with the `httpBody` that it has.
+    ///
+    /// It goes the same way as an upload: the same transport, queue, limits, redirects, credentials and errors. A redirect
+    /// keeps or drops the body as for an upload. Cancelling the current task stops it.
+    ///
+    /// - Parameter request: method, URL, header fields and `httpBody`. A POST, PUT or PATCH without a body says that it has
+    ///   none, with `Content-Length: 0` (RFC 9110 §8.6).
+    /// - Returns: the response, with a status that the configuration accepts.
+    /// - Throws: ``UploadError``, or `CancellationError`. A request with an `httpBodyStream` is
+    ///   ``UploadError/Code-swift.struct/invalidRequest``: nobody can say how long it is, or read it twice; see
+    ///   ``UploadBody/stream(_:length:)-(Pieces,_)``.
+    public func send(_ request: URLRequest) async throws -> UploadResponse {
+        try Task.checkCancellation()
+        guard request.httpBodyStream == nil else {
+            throw UploadError(.invalidRequest, detail: "httpBodyStream; send an UploadBody instead")
+        }
+        let isExpectedToHaveBody = ["POST", "PUT", "PATCH"].contains(request.httpMethod)
+        let body = request.httpBody ?? (isExpectedToHaveBody ? Data() : nil)
+        return try await start(request, body.map(UploadBody.data)).task.response
+    }
+
+    // MARK: Reset and shut down
+
+    /// Cancels what is under way or waiting, returns when it has ended, and begins afresh: connections are closed, and
+    /// whatever was kept for them is forgotten.
+    ///
+    /// The uploader goes on as it was made. An upload that is started while this function waits is not cancelled.
+    public func reset() async {
+        await engine.reset()
+    }
 
     /// What becomes of the uploads that are under way or waiting when an uploader is shut down.
     public enum ShutdownMode: Sendable {
@@ -132,9 +164,7 @@ public final class Uploader: Sendable {
     ///
     /// May be called more than once; `.cancelling` also stops what an earlier `.finishing` is waiting for.
     public func shutDown(_ mode: ShutdownMode = .finishing) async {
-        ongoing.close(cancelling: mode == .cancelling)
-        await ongoing.ended.wait()
-        await transport.shutDown()
+        await engine.shutDown(mode)
     }
 
     /// How many uploads have their turn or wait for it.
@@ -143,9 +173,10 @@ public final class Uploader: Sendable {
         return counts.admitted + counts.waiting
     }
 
-    private func start(_ request: URLRequest, _ body: UploadBody) -> (task: UploadTask, broadcast: UploadBroadcast) {
+    /// - Parameter body: `nil` for a request without a body.
+    func start(_ request: URLRequest, _ body: UploadBody?) -> (task: UploadTask, broadcast: UploadBroadcast) {
         let broadcast = UploadBroadcast()
-        guard let number = ongoing.begin() else {
+        guard let (generation, number) = engine.begin() else {
             broadcast.end(.failure(UploadError(.shutDown)))
             return (UploadTask(broadcast: broadcast, work: Task {}), broadcast)
         }
@@ -153,12 +184,13 @@ public final class Uploader: Sendable {
             request: request,
             body: body,
             configuration: configuration,
-            transport: transport,
+            transport: generation.transport,
             queue: queue,
             ticket: queue.enter(),
             report: broadcast.report
         )
-        let work = Task { [ongoing] in
+        let ongoing = generation.ongoing
+        let work = Task {
             do {
                 broadcast.end(.success(try await driver.run()))
             } catch {

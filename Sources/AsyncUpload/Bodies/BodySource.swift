@@ -30,4 +30,6 @@ protocol BodySource: AnyObject, Sendable {
 enum BodyContents: Sendable {
     case data(Data)
     case file(URL)
+    /// In several places.
+    case composite
 }

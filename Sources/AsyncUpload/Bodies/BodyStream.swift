@@ -18,6 +18,11 @@ final class BodyStream: Sendable {
     /// Whether it can be read any number of times.
     var isReplayable: Bool { recipe.isReplayable }
 
+    /// How the bytes are made, from the first one; see ``StreamRecipe/begin()``.
+    func begin() throws -> StreamRecipe.Production {
+        try recipe.begin()
+    }
+
     /// Begins to make the bytes, from the first one.
     ///
     /// - Parameter onReadable: see ``BodyPipe``.

@@ -7,11 +7,11 @@ import Foundation
 /// still to come would belong to different contents.
 final class FileBodySource: BodySource {
     let url: URL
-    let length: Int64
+    /// What it was when it was opened.
+    let status: FileStatus
     // Made once: a URL takes its time for it.
     private let path: String
     private let descriptor: CInt
-    private let modified: FileTime
     private let removesName: Bool
 
     /// Opens the file.
@@ -35,8 +35,7 @@ final class FileBodySource: BodySource {
             self.url = url
             self.path = path
             self.descriptor = descriptor
-            length = status.size
-            modified = status.modified
+            self.status = status
             removesName = false
         } catch {
             close(descriptor)
@@ -51,18 +50,18 @@ final class FileBodySource: BodySource {
     ///   - removesName: whether the name goes when the source does.
     init(adopting descriptor: CInt, _ url: URL, removesName: Bool) throws {
         path = url.path
-        let status = try FileStatus(of: descriptor, path: path)
+        status = try FileStatus(of: descriptor, path: path)
         self.url = url
         self.descriptor = descriptor
         self.removesName = removesName
-        length = status.size
-        modified = status.modified
     }
 
     deinit {
         close(descriptor)
         if removesName { unlink(path) }
     }
+
+    var length: Int64 { status.size }
 
     var contents: BodyContents { .file(url) }
 
@@ -82,14 +81,13 @@ final class FileBodySource: BodySource {
     }
 
     func checkUnchanged() throws {
-        let status = try FileStatus(of: descriptor, path: path)
-        guard status.size == length, status.modified == modified else {
+        guard try FileStatus(of: descriptor, path: path) == status else {
             throw UploadError(.fileChanged, detail: path)
         }
     }
 
     func checkNameUnchanged() throws {
-        guard try FileStatus(of: path).file == FileStatus(of: descriptor, path: path).file else {
+        guard try FileStatus(of: path).file == status.file else {
             throw UploadError(.fileChanged, detail: path)
         }
     }

@@ -1,7 +1,7 @@
 import Foundation
 
 /// What the system says of a file, without the platforms' differences.
-struct FileStatus {
+struct FileStatus: Equatable {
     /// What makes a file the same file, whatever its name.
     struct File: Equatable {
         let device: UInt64

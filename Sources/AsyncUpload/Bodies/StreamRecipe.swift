@@ -48,6 +48,19 @@ final class StreamRecipe: Sendable {
 extension StreamRecipe {
     /// How many single bytes are put together before they are handed on.
     static let pieceSize = 16 << 10
+    /// How many bytes of a source are handed on at a time.
+    private static let copySize = 64 << 10
+
+    /// Hands on the bytes of a source.
+    static func send(_ source: any BodySource, to sink: any BodySink) async throws {
+        var position: Int64 = 0
+        while position < source.length {
+            var piece = Data(count: Int(min(Int64(copySize), source.length - position)))
+            let count = try piece.withUnsafeMutableBytes { try source.read(into: $0, at: position) }
+            try await sink.write(count == piece.count ? piece : piece.prefix(count))
+            position += Int64(count)
+        }
+    }
 
     /// Hands on the pieces of a sequence.
     static func send<Pieces: AsyncSequence>(_ pieces: Pieces, to sink: any BodySink) async throws

@@ -11,6 +11,7 @@ public struct UploadBody: Sendable {
         case data(Data)
         case file(URL)
         case stream(StreamRecipe)
+        case multipart(MultipartEncoding)
         case failure(UploadError)
     }
 
@@ -20,6 +21,11 @@ public struct UploadBody: Sendable {
     ///
     /// Data and files have none: a header that nobody asked for would break a presigned request.
     public let contentType: String?
+
+    /// The media type to send when the request has that one.
+    func contentType(replacing given: String) -> String {
+        if case .multipart(let encoding) = storage { encoding.contentType(replacing: given) } else { given }
+    }
 
     private init(_ storage: Storage, contentType: String? = nil) {
         self.storage = storage
@@ -60,13 +66,26 @@ public struct UploadBody: Sendable {
         }
     }
 
-    /// Opens the body for sending. A stream is not touched yet.
+    /// The bytes of a body that is in memory, none for any other.
     ///
     /// - Throws: ``UploadError`` when it cannot be sent.
-    func open() throws -> OpenBody {
+    func bytes() throws -> Data? {
+        switch storage {
+        case .data(let data): data
+        case .failure(let error): throw error
+        case .file, .stream, .multipart: nil
+        }
+    }
+
+    /// Opens the body for sending. A stream is not touched yet.
+    ///
+    /// - Parameter isPart: whether it is one of many, which do not all stay open.
+    /// - Throws: ``UploadError`` when it cannot be sent.
+    func open(asPart isPart: Bool = false) throws -> OpenBody {
         switch storage {
         case .data(let data): return .source(DataBodySource(data))
-        case .file(let url): return .source(try FileBodySource(url))
+        case .file(let url): return .source(isPart ? try ReopenedFileSource(url) : try FileBodySource(url))
+        case .multipart(let encoding): return try encoding.open()
         case .stream(let recipe):
             guard !recipe.isSpent else { throw UploadError(.bodyNotReplayable) }
             return .stream(BodyStream(recipe))
@@ -76,6 +95,14 @@ public struct UploadBody: Sendable {
 }
 
 extension UploadBody {
+    init(_ encoding: MultipartEncoding) {
+        self.init(.multipart(encoding), contentType: encoding.contentType)
+    }
+
+    init(_ data: Data, contentType: String) {
+        self.init(.data(data), contentType: contentType)
+    }
+
     init(_ recipe: StreamRecipe) {
         if let length = recipe.length, length < 0 {
             self.init(.failure(UploadError(.bodyLengthMismatch, detail: "\(length) is not a length")))

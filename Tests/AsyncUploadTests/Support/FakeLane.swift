@@ -14,8 +14,9 @@ struct FakeLane {
     ) {
         var configuration = Uploader.Configuration()
         configure(&configuration)
-        fake = FakeTransport(scripts)
-        uploader = Uploader(configuration: configuration, transport: fake)
+        let fake = FakeTransport(scripts)
+        self.fake = fake
+        uploader = Uploader(configuration: configuration) { fake }
     }
 
     init(

@@ -49,8 +49,8 @@ extension Uploader {
     convenience init(_ carrier: Carrier, _ configure: (inout Configuration) -> Void = { _ in }) {
         var configuration = Configuration()
         configure(&configuration)
-        let transport = carrier.makeTransport(configuration.transportOptions)
-        self.init(configuration: configuration, transport: transport)
+        let options = configuration.transportOptions
+        self.init(configuration: configuration) { carrier.makeTransport(options) }
     }
 }
 

@@ -86,7 +86,7 @@ extension OverTheWire {
                     released = transport as? any Transport & AnyObject
                     delegate = (transport as? URLSessionTransport)?.delegate
                     #expect(released != nil)
-                    let uploader = Uploader(configuration: .init(), transport: transport)
+                    let uploader = Uploader(configuration: .init()) { transport }
                     _ = try await uploader.response(
                         for: URLRequest(url: server.url("/x"), method: "PUT"),
                         from: bytes(10)

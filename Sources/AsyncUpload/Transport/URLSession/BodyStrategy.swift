@@ -17,6 +17,11 @@ enum BodyStrategy: Sendable, CaseIterable {
     /// Whether a file has to have a name to be sent.
     var needsFileNames: Bool { self == .native }
 
+    /// Whether a body has to be put into a file before it can be sent.
+    func needsFile(for source: any BodySource) -> Bool {
+        if case .composite = source.contents { self == .native } else { false }
+    }
+
     /// - Parameter body: what to send; the request's own is not looked at.
     func makeTask(
         for outgoing: OutgoingRequest,
@@ -29,7 +34,7 @@ enum BodyStrategy: Sendable, CaseIterable {
         guard let body else { return session.dataTask(with: request) }
         if Platform.usesFoundationNetworking { Self.suppressAddedFields(&request) }
         switch (self, body.contents) {
-        case (.streamed, _):
+        case (.streamed, _), (.native, .composite):
             request.setValue(String(body.length), forHTTPHeaderField: "Content-Length")
             return session.uploadTask(withStreamedRequest: request)
         case (.native, .data(let data)):

@@ -60,12 +60,17 @@ final class URLSessionTransport: Transport {
     /// What can be read anywhere: a session can neither wait for a stream's bytes without holding up its other tasks nor
     /// send, elsewhere than on Linux, a stream of ours.
     private func source(of outgoing: OutgoingRequest) async throws -> (any BodySource)? {
+        let stream: BodyStream
         switch outgoing.body {
-        case nil: nil
-        case .source(let source): source
-        case .stream(let stream):
-            try await stream.spooled(keepingName: strategy.needsFileNames, within: outgoing.limits.remaining)
+        case nil: return nil
+        case .source(let source):
+            guard strategy.needsFile(for: source) else { return source }
+            stream = BodyStream(
+                StreamRecipe(length: source.length, isReplayable: true) { try await StreamRecipe.send(source, to: $0) }
+            )
+        case .stream(let given): stream = given
         }
+        return try await stream.spooled(keepingName: strategy.needsFileNames, within: outgoing.limits.remaining)
     }
 
     func shutDown() async {

@@ -1,0 +1,102 @@
+import Foundation
+
+/// Several bodies that are sent as one.
+enum CompositeBody {
+    /// - Parameter length: that of all pieces together; `nil` when one of them does not know.
+    static func joining(_ pieces: [OpenBody], length: Int64?) -> OpenBody {
+        let sources = pieces.compactMap { piece in
+            if case .source(let source) = piece { source } else { nil as (any BodySource)? }
+        }
+        if sources.count == pieces.count { return .source(CompositeBodySource(sources)) }
+        let isReplayable = pieces.allSatisfy { piece in
+            if case .stream(let stream) = piece { stream.isReplayable } else { true }
+        }
+        let recipe = StreamRecipe(length: length, isReplayable: isReplayable) { sink in
+            for piece in pieces {
+                switch piece {
+                case .source(let source): try await StreamRecipe.send(source, to: sink)
+                case .stream(let stream): try await send(stream, to: sink)
+                }
+            }
+        }
+        return .stream(BodyStream(recipe))
+    }
+
+    /// Each stream keeps to its own length: what one has too much another one must not have too little.
+    private static func send(_ stream: BodyStream, to sink: any BodySink) async throws {
+        let checked = CheckedSink(sink, length: stream.length)
+        try await stream.begin()(checked)
+        try checked.finish()
+    }
+}
+
+/// Hands on what a stream of a said length gives, and no more than that.
+private final class CheckedSink: BodySink {
+    private let sink: any BodySink
+    private let check: Locked<LengthCheck>
+
+    init(_ sink: any BodySink, length: Int64?) {
+        self.sink = sink
+        check = Locked(LengthCheck(length))
+    }
+
+    func write(_ bytes: Data) async throws {
+        try check.withLock { try $0.take(bytes.count) }
+        try await sink.write(bytes)
+    }
+
+    func finish() throws {
+        try check.withLock { try $0.finish() }
+    }
+}
+
+/// Several sources, one behind the other.
+final class CompositeBodySource: BodySource {
+    private let sources: [any BodySource]
+    /// Where each source begins, and where the last one ends.
+    private let offsets: [Int64]
+
+    /// - Parameter sources: whose lengths together are no more than `Int64.max`.
+    init(_ sources: [any BodySource]) {
+        self.sources = sources.filter { $0.length > 0 }
+        offsets = self.sources.reduce(into: [0]) { $0.append(($0.last ?? 0) + $1.length) }
+    }
+
+    var length: Int64 { offsets.last ?? 0 }
+
+    var contents: BodyContents { .composite }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws -> Int {
+        guard offset >= 0, offset < length, !buffer.isEmpty else { return 0 }
+        var index = index(at: offset)
+        var count = 0
+        while count < buffer.count, index < sources.count {
+            let position = offset + Int64(count)
+            let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[count...])
+            let more = try sources[index].read(into: rest, at: position - offsets[index])
+            // A source has as many bytes as it said, or throws.
+            guard more > 0 else { throw UploadError(.bodyUnreadable, detail: "a part ended early") }
+            count += more
+            if position + Int64(more) == offsets[index + 1] { index += 1 }
+        }
+        return count
+    }
+
+    /// The source with that byte, found by halving.
+    private func index(at offset: Int64) -> Int {
+        var range = 0..<sources.count
+        while range.count > 1 {
+            let middle = range.lowerBound + range.count / 2
+            range = offsets[middle] <= offset ? middle..<range.upperBound : range.lowerBound..<middle
+        }
+        return range.lowerBound
+    }
+
+    func checkUnchanged() throws {
+        for source in sources { try source.checkUnchanged() }
+    }
+
+    func checkNameUnchanged() throws {
+        for source in sources { try source.checkNameUnchanged() }
+    }
+}
