@@ -39,7 +39,7 @@ public struct HTTPFields: Sendable {
     /// The values of the fields with that name, in the order in which they came, as with `Set-Cookie`, whose values cannot
     /// be joined (RFC 9110 §5.3).
     ///
-    /// With `URLSession`, which joins them, there is one.
+    /// `URLSession` gives one, with values joined or left out.
     public func values(for name: String) -> [String] {
         fields.filter { $0.name.isSame(ignoringCaseOf: name) }.map(\.value)
     }

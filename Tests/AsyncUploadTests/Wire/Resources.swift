@@ -23,6 +23,44 @@ extension OverTheWire {
         }
 
         @Test(
+            "C18, C20: a form with 4 GiB begins at once, goes into no file, and takes less than 64 MiB of memory",
+            .disabled(if: ProcessResources.isSanitized)
+        )
+        func memoryOfForms() async {
+            await #expect(processExitsWith: .success) {
+                let lane = try Lane()
+                let temporary = try ScratchFolder()
+                setenv("TMPDIR", temporary.url.path, 1)
+                let (firstBytes, firstByte) = AsyncStream<ContinuousClock.Instant>.makeStream()
+                let contents = Locked<Set<String>>([])
+                lane.server.route("POST", "/*") { exchange in
+                    _ = try exchange.readBody(upTo: 1)
+                    firstByte.yield(.now)
+                    while try exchange.readBody(upTo: 1 << 30) > 0 {
+                        let names = try FileManager.default.contentsOfDirectory(atPath: temporary.url.path)
+                        contents.withLock { $0.formUnion(names) }
+                    }
+                    try exchange.respond(200)
+                }
+                var form = MultipartForm()
+                form.append("before", name: "a")
+                form.append(fromFile: try lane.scratch.sparseFile(4 << 30), name: "f")
+                form.append("after", name: "b")
+                let start = ContinuousClock.now
+                let request = lane.request("/x", method: "POST")
+                let seen = await Observation(lane.uploader.upload(for: request, from: .multipart(form)))
+                #expect(seen.response != nil)
+                let received = try #require(lane.server.requests.first)
+                #expect(received.bodyByteCount > 4 << 30)
+                #expect(received.headers("Content-Length") == ["\(received.bodyByteCount)"])
+                let begun = try #require(await firstBytes.first { _ in true })
+                #expect(begun - start < .milliseconds(300))
+                #expect(contents.withLock { $0 }.isEmpty)
+                #expect(ProcessResources.current.peakResidentSize < 64 << 20)
+            }
+        }
+
+        @Test(
             "2 GB that are made on the way take less than 64 MiB of memory",
             .disabled(if: ProcessResources.isSanitized)
         )
