@@ -1,11 +1,13 @@
 public import Foundation
 
-/// Sends data, files and values to HTTP servers and tells how far each upload has come.
+/// Sends data, files, forms, values and streams to HTTP servers and tells how far each upload has come.
 ///
 /// There are three ways in, and all of them do the same:
 /// - ``upload(for:from:)-(_,UploadBody)`` gives a stream of events to iterate,
 /// - ``response(for:from:)-(_,UploadBody)`` awaits the response,
 /// - ``task(for:from:)-(_,UploadBody)`` gives a handle with any number of readers.
+///
+/// ``uploadAll(_:limit:stoppingAtFirstFailure:onProgress:)`` uploads many bodies, and ``send(_:)`` sends any other request.
 ///
 /// An upload starts when it is asked for. The body replaces any that the request has; the request's method and header
 /// fields are sent as they are, with the body's length.

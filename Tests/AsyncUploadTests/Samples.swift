@@ -12,6 +12,7 @@ import Testing
     let uploader = Uploader()
     let movie: URL
     let request: URLRequest
+    let url: URL
     let order = Order()
     let data = Data(repeating: 1, count: 100_000)
     private let scratch: ScratchFolder
@@ -21,7 +22,8 @@ import Testing
         server.route(nil, "/*", LoopbackServer.echo)
         scratch = try ScratchFolder()
         movie = try scratch.file(bytes(1_000_000))
-        request = URLRequest(url: server.url("/"), method: "PUT")
+        url = server.url("/sample")
+        request = URLRequest(url: url, method: "PUT")
     }
 
     @Test func iterate() async throws {
@@ -61,6 +63,88 @@ import Testing
         #expect(response.body == data)
     }
 
+    @Test func progressByClosure() async throws {
+        server.route(nil, "/sample", LoopbackServer.accept(body: "stored"))
+        let response = try await uploader.upload(for: .post(url), fromFile: movie) { progress in
+            print("\(Int(progress.fraction * 100)) % of", progress.totalBytes ?? 0)
+        }
+        print(response.statusCode, response.text())
+        #expect(server.requests.map(\.bodyByteCount) == [1_000_000])
+    }
+
+    @Test func completionHandler() async throws {
+        let task = uploader.uploadTask(with: request, from: data) { progress in
+            print(progress.bytesSent)
+        } completionHandler: { result in
+            switch result {
+            case .success(let response): print("done:", response.statusCode)
+            case .failure(let error): print("failed:", error.localizedDescription)
+            }
+        }
+        print(task.currentProgress.fraction)
+        #expect(try await task.response.body == data)
+    }
+
+    @Test func oneStream() async throws {
+        for try await event in try uploader.upload(for: .post(url), from: .json(order)) {
+            switch event {
+            case .progress(let fraction): print(fraction)
+            case .response(let body): print(String(decoding: body ?? Data(), as: UTF8.self))
+            }
+        }
+        #expect(server.requests.map(\.method) == ["POST"])
+    }
+
+    @Test func requests() async throws {
+        let page = try await uploader.send(.get(url, query: ["q": "tea & milk", "page": "2"]))
+        print(page.mimeType ?? "", page.text(decodingHTMLEntities: true))
+
+        let answer = try await uploader.send(.post(url, form: ["name": "Ann", "topic": "C++"]))
+        print(answer.headers["Content-Type"] ?? "")
+
+        let receipt = try await uploader.send(.post(url, json: order)).decode(Receipt.self)
+        print(receipt.item)
+
+        await uploader.reset()
+        #expect(server.requests.map(\.target) == ["/sample?q=tea%20%26%20milk&page=2", "/sample", "/sample"])
+        #expect(answer.text() == "name=Ann&topic=C%2B%2B")
+        #expect(receipt.item == "tea")
+    }
+
+    @Test(arguments: [200, 422])
+    func statusCheck(status: Int) async throws {
+        server.route(nil, "/sample", LoopbackServer.accept(status: status, keeping: true, body: #"{"item":"tea"}"#))
+        do {
+            let response = try await uploader.response(for: .post(url), from: .json(order))
+            print("stored:", try response.decode(Receipt.self).item)
+        } catch let error as UploadError where error.code == .unacceptableStatus {
+            print("refused:", error.response?.statusCode ?? 0, error.response?.text() ?? "")
+        } catch let error as UploadError {
+            print(error.code, error.localizedDescription)
+        }
+        #expect(server.requests.first?.body == Data(#"{"item":"tea"}"#.utf8))
+    }
+
+    @Test func formWithFiles() async throws {
+        var form = MultipartForm()
+        form.append("Ann", name: "author")
+        form.append(fromFile: movie, name: "film", contentType: "video/mp4")
+        let response = try await uploader.response(for: .post(url), from: .multipart(form))
+        #expect(response.body?.range(of: bytes(1_000_000)) != nil)
+    }
+
+    @Test func manyFiles() async throws {
+        let files = [movie, scratch.path("missing")]
+        let items = try files.map { UploadItem(for: try .put(url.appending(path: $0.lastPathComponent)), fromFile: $0) }
+        let results = await uploader.uploadAll(items, limit: 4) { progress in
+            print("\(progress.completedCount) of \(progress.totalCount), \(Int(progress.fraction * 100)) %")
+        }
+        for (file, result) in zip(files, results) {
+            if case .failure(let error) = result { print(file.lastPathComponent, error.localizedDescription) }
+        }
+        #expect(server.requests.map(\.bodyByteCount) == [1_000_000])
+    }
+
     @Test func firstUpload() async throws {
         let url = server.url("/upload")
 
@@ -80,6 +164,7 @@ import Testing
     /// Every block of Swift in the README and the documentation stands in this file, but for its indentation.
     @Test(arguments: [
         "README.md", "Sources/AsyncUpload/AsyncUpload.docc/AsyncUpload.md",
+        "Sources/AsyncUpload/AsyncUpload.docc/Recipes.md",
     ])
     func samplesAreCompiled(path: String) throws {
         let file = URL(fileURLWithPath: #filePath)
