@@ -22,17 +22,26 @@
         let body: UploadBody
 
         func receive<S: Subscriber>(subscriber: S) where S.Input == UploadEvent, S.Failure == any Error {
-            subscriber.receive(subscription: UploadSubscription(self, subscriber))
+            let receiver = UploadSubscription.Receiver(
+                receive: { subscriber.receive($0) },
+                complete: { subscriber.receive(completion: $0) }
+            )
+            subscriber.receive(subscription: UploadSubscription(self, receiver))
         }
     }
 
     /// One subscriber's upload: a task reads the events, and waits with each until there is demand for it.
-    // `state` protects everything that changes; the subscriber is only called by the task, one call after the other.
-    private final class UploadSubscription<S: Subscriber>: Subscription, @unchecked Sendable
-    where S.Input == UploadEvent, S.Failure == any Error {
+    // `lock` protects `state`; the subscriber is only called by the task, one call after the other.
+    private final class UploadSubscription: Subscription, @unchecked Sendable {
+        /// A subscriber of whatever type, which a task could not hold.
+        struct Receiver {
+            let receive: (UploadEvent) -> Subscribers.Demand
+            let complete: (Subscribers.Completion<any Error>) -> Void
+        }
+
         private struct State {
             var demand = Subscribers.Demand.none
-            var subscriber: S?
+            var receiver: Receiver?
             var work: Task<Void, Never>?
             var waiting: CheckedContinuation<Void, Never>?
         }
@@ -41,14 +50,14 @@
         private let lock = NSLock()
         private var state = State()
 
-        init(_ publisher: UploadPublisher, _ subscriber: S) {
+        init(_ publisher: UploadPublisher, _ receiver: Receiver) {
             self.publisher = publisher
-            state.subscriber = subscriber
+            state.receiver = receiver
         }
 
         func request(_ demand: Subscribers.Demand) {
             let waiting: CheckedContinuation<Void, Never>? = lock.withLock {
-                guard state.subscriber != nil else { return nil }
+                guard state.receiver != nil else { return nil }
                 state.demand += demand
                 if state.work == nil, state.demand > 0 { state.work = Task { await self.run() } }
                 guard state.demand > 0 else { return nil }
@@ -71,20 +80,20 @@
             do {
                 for try await event in publisher.uploader.upload(for: publisher.request, from: publisher.body) {
                     await waitForDemand()
-                    guard let subscriber = takeDemand() else { return }
-                    let more = subscriber.receive(event)
+                    guard let receiver = takeDemand() else { return }
+                    let more = receiver.receive(event)
                     lock.withLock { state.demand += more }
                 }
-                takeSubscriber()?.receive(completion: .finished)
+                takeReceiver()?.complete(.finished)
             } catch {
-                takeSubscriber()?.receive(completion: .failure(error))
+                takeReceiver()?.complete(.failure(error))
             }
         }
 
         private func waitForDemand() async {
             await withCheckedContinuation { continuation in
                 let mayGoOn = lock.withLock {
-                    if state.subscriber == nil || state.demand > 0 { return true }
+                    if state.receiver == nil || state.demand > 0 { return true }
                     state.waiting = continuation
                     return false
                 }
@@ -92,18 +101,18 @@
             }
         }
 
-        private func takeDemand() -> S? {
+        private func takeDemand() -> Receiver? {
             lock.withLock {
-                guard state.subscriber != nil else { return nil }
+                guard state.receiver != nil else { return nil }
                 state.demand -= 1
-                return state.subscriber
+                return state.receiver
             }
         }
 
-        private func takeSubscriber() -> S? {
+        private func takeReceiver() -> Receiver? {
             lock.withLock {
                 defer { state = State() }
-                return state.subscriber
+                return state.receiver
             }
         }
     }
