@@ -25,3 +25,17 @@ extension Uploader {
         public static func proxy(_ url: URL) -> ProxyChoice { ProxyChoice(kind: .proxy(url)) }
     }
 }
+
+/// What is a secret stays out of logs.
+extension Uploader.ProxyChoice: CustomReflectable, CustomStringConvertible {
+    /// The proxy, without its user and password.
+    public var description: String {
+        switch kind {
+        case .system: "system"
+        case .direct: "direct"
+        case .proxy(let url): url.withoutUserInformation.absoluteString
+        }
+    }
+
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -34,7 +34,12 @@ extension Uploader {
         public var privateKey: PEM?
 
         /// What the private key is encrypted with.
-        public var privateKeyPassword: String?
+        public var privateKeyPassword: String? {
+            get { password.value }
+            set { password.value = newValue }
+        }
+
+        private var password = Secret<String>()
 
         /// If there are any, the server's public key must be one of these, whatever else is trusted: each the SHA-256 hash
         /// of a key's `SubjectPublicKeyInfo` in Base64 (RFC 7469 §2.4).
@@ -46,4 +51,17 @@ extension Uploader {
         /// The system's authorities, no client certificate.
         public init() {}
     }
+}
+
+/// What is a secret stays out of logs.
+extension Uploader.TLSOptions.PEM: CustomReflectable, CustomStringConvertible {
+    /// Where it is; not what it says, which may be a key.
+    public var description: String {
+        switch contents {
+        case .file(let url): url.absoluteString
+        case .data(let data): "\(data.count) bytes"
+        }
+    }
+
+    public var customMirror: Mirror { Mirror(self, children: []) }
 }

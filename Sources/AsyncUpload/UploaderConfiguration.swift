@@ -25,7 +25,12 @@ extension Uploader {
         ///
         /// They are only given to the origin that the request is addressed to, never to one it was redirected to. Other
         /// schemes are not answered; the upload then fails with the status 401.
-        public var credential: URLCredential?
+        public var credential: URLCredential? {
+            get { hiddenCredential.value }
+            set { hiddenCredential.value = newValue }
+        }
+
+        private var hiddenCredential = Secret<URLCredential>()
 
         /// The header fields that do not go along when a redirect leads to another origin.
         public var credentialFields: Set<String> = [

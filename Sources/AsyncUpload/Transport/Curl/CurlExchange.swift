@@ -85,6 +85,7 @@
                 let line = rest[...end]
                 rest = rest[(end + 1)...]
                 guard let head = line.withUnsafeBytes({ parser.parse($0) }) else { continue }
+                hasHeard = true
                 guard apply(machine.didReceive(head, at: .now)) else { return }
                 guard head.statusCode >= 200 else { continue }
                 // Another coding than none would have to be undone.
@@ -103,9 +104,8 @@
         ///
         /// - Parameter code: libcurl's result.
         func canBeginAnew(after code: CInt) -> Bool {
-            guard [52, 55, 56].contains(code), !hasHeard, !machine.hasReceived, machine.hasNoReason else {
-                return false
-            }
+            let losses = [CurlOption.Value.gotNothing, CurlOption.Value.sendError, CurlOption.Value.receiveError]
+            guard losses.contains(code), !hasHeard, machine.hasNoReason else { return false }
             guard outgoing.request.isIdempotent, clibcurl_was_connection_reused(easy) else { return false }
             if case .stream(let stream) = outgoing.body { return stream.isReplayable }
             return true

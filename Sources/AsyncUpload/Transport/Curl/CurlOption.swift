@@ -67,7 +67,9 @@ enum CurlOption {
         static let pauseReading = 0x1000_0001
         /// Neither direction is paused.
         static let pauseNothing: CInt = 0
-        /// The result of a transfer whose connection was lost in receiving.
+        /// The results of a transfer whose connection was lost before a response came, in sending, and in receiving.
+        static let gotNothing: CInt = 52
+        static let sendError: CInt = 55
         static let receiveError: CInt = 56
         /// What a seek function returns when it cannot.
         static let seekFailed: CInt = 1
