@@ -13,6 +13,8 @@ struct ProgressBar: Equatable {
     }
 
     var label: String
+    /// Whether it stays whole as long as it fits: half a number would be another number.
+    var keepsLabel = false
     /// In `0...1`.
     var fraction: Double
     var sent: Int64
@@ -34,16 +36,22 @@ struct ProgressBar: Equatable {
     func line(width: Int, unicode: Bool) -> String {
         let label = unicode ? SafeText.escaped(label) : SafeText.ascii(SafeText.escaped(label))
         let labelWidth = SafeText.width(of: label)
+        let labelMinimum = labelMinimum(for: labelWidth)
         let ellipsis = unicode ? "…" : "..."
         for level in Level.allCases.reversed() where total != nil {
             let available = width - reserved(at: level) - Self.gap.count
-            guard available - min(labelWidth, Self.labelMinimum) >= Self.barMinimum else { continue }
-            let labelLimit = max(min(Self.labelMinimum, available - Self.barMinimum), available - Self.barUsual)
+            guard available - labelMinimum >= Self.barMinimum else { continue }
+            let labelLimit = max(labelMinimum, available - Self.barUsual)
             let shown = SafeText.shortened(label, to: labelLimit, ellipsis: ellipsis)
             let bar = bar(width: min(available - SafeText.width(of: shown), Self.barMaximum), unicode: unicode)
             return ([shown, bar] + texts(at: level)).joined(separator: Self.gap)
         }
         return lineWithoutBar(label, width: width, ellipsis: ellipsis)
+    }
+
+    /// What a label of that width is not shortened below.
+    private func labelMinimum(for width: Int) -> Int {
+        keepsLabel ? width : min(width, Self.labelMinimum)
     }
 
     // MARK: Levels of detail
@@ -112,7 +120,7 @@ struct ProgressBar: Equatable {
         var end = ""
         for text in texts {
             let longer = end + Self.gap + text
-            guard end.isEmpty || longer.count + min(labelWidth, Self.labelMinimum) <= width else { break }
+            guard end.isEmpty || longer.count + labelMinimum(for: labelWidth) <= width else { break }
             end = longer
         }
         guard width > end.count else { return String(end.drop { $0 == " " }.prefix(max(0, width))) }

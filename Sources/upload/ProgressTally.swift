@@ -51,7 +51,7 @@ struct ProgressTally {
     ///
     /// - Parameter duration: how long it took, where that is known better than by the time since the start.
     func finalBar(_ snapshots: [UploadProgress], took duration: Duration?, at now: Instant) -> ProgressBar? {
-        let failures = ends.values.filter { $0 == .failed }.count
+        let failures = count(of: .failed)
         guard failures < labels.count || snapshots.contains(where: { $0.bytesSent > 0 }) else { return nil }
         let duration = duration ?? (now - start)
         let seconds = duration / .seconds(1)
@@ -60,7 +60,7 @@ struct ProgressTally {
             if ends.values.contains(.stopped) || ends.count < labels.count {
                 .note("stopped")
             } else if failures > 0 {
-                .note(labels.count > 1 ? "\(failures) failed" : "failed")
+                .note(labels.count > 1 ? Self.note(failures) : "failed")
             } else {
                 .took(duration)
             }
@@ -71,7 +71,8 @@ struct ProgressTally {
         let total = total(snapshots)
         let sent = snapshots.reduce(Int64(0)) { $0.adding($1.bytesSent) }
         return ProgressBar(
-            label: label,
+            label: label(for: ending),
+            keepsLabel: labels.count != 1,
             fraction: fraction(snapshots, of: total),
             sent: min(sent, total ?? .max),
             total: total,
@@ -80,9 +81,19 @@ struct ProgressTally {
         )
     }
 
-    private var label: String {
+    /// With several files: how many are done, and how many failed unless that stands at the end of the line.
+    private func label(for ending: ProgressBar.Ending) -> String {
         guard labels.count != 1 else { return labels[0] }
-        return "\(ends.values.filter { $0 == .accepted }.count) of \(labels.count) files"
+        let done = "\(count(of: .accepted)) of \(labels.count) files"
+        let failures = count(of: .failed)
+        guard failures > 0, ending != .note(Self.note(failures)) else { return done }
+        return "\(done), \(Self.note(failures))"
+    }
+
+    private static func note(_ failures: Int) -> String { "\(failures) failed" }
+
+    private func count(of end: End) -> Int {
+        ends.values.count { $0 == end }
     }
 
     private func size(of index: Int, _ snapshot: UploadProgress) -> Int64? {

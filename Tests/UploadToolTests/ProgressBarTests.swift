@@ -200,7 +200,7 @@ import Testing
         tally.ended(2, .failed)
         let snapshots = [snapshot(100, of: 100), snapshot(150, of: 300), snapshot(0, of: nil)]
         let bar = tally.bar(snapshots, at: start + .seconds(1))
-        #expect(bar.label == "1 of 3 files")
+        #expect(bar.label == "1 of 3 files, 1 failed")
         #expect(bar.fraction == 0.625)
         #expect(bar.total == 400)
         tally.ended(1, .accepted)
@@ -212,6 +212,18 @@ import Testing
         #expect(end?.label == "2 of 3 files")
         #expect(end?.fraction == 1)
         #expect(end?.ending == .note("1 failed"))
+    }
+
+    /// Half a number would be another number; a name may be shortened.
+    @Test func countsStayWhole() {
+        let labels = (0..<1500).map { "\($0)" }
+        var tally = ProgressTally(labels: labels, sizes: labels.map { _ in 100 }, at: start)
+        for index in labels.indices.dropLast() { tally.ended(index, index < 12 ? .failed : .accepted) }
+        let snapshots = labels.map { _ in snapshot(100, of: 100) }
+        let bar = tally.bar(snapshots, at: start + .seconds(1))
+        for width in 40...120 {
+            #expect(bar.line(width: width, unicode: true).hasPrefix("1487 of 1500 files, 12 failed  "), "\(width)")
+        }
     }
 
     @Test func stallShows() {

@@ -21,8 +21,9 @@ struct Tool {
     var environment = ["LC_ALL": "C.UTF-8"]
     /// What it reads as standard input; nothing unless set.
     var input: Pipe?
-    /// Takes standard output instead of the result, for a test that reads along.
+    /// Take standard output and standard error instead of the result, for a test that reads along.
     var output: Pipe?
+    var errors: Pipe?
 
     init() throws {
         folder = try TemporaryFolder()
@@ -77,7 +78,8 @@ struct Tool {
         // Files, so that a full pipe cannot stop it.
         let log = try FileHandle(forWritingTo: logs.write(name + ".out", ""))
         process.standardOutput = output ?? log
-        process.standardError = try FileHandle(forWritingTo: logs.write(name + ".err", ""))
+        let errorLog = try FileHandle(forWritingTo: logs.write(name + ".err", ""))
+        process.standardError = errors ?? errorLog
         let (ends, end) = AsyncStream<Int32>.makeStream()
         process.terminationHandler = { process in
             end.yield(process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus)
