@@ -1,7 +1,12 @@
 /// An option of the command line; the raw value is its long form.
 enum Flag: String, CaseIterable {
-    case request, header, user, bearer, json, output, include, progress, silent, verbose, help, version, parallel, demo
+    case request, header, user, bearer, form, data, json, output, include, progress, silent, verbose, help, version,
+        parallel, demo
     case transport, cacert, cert, key, insecure, timeout
+    case formString = "form-string"
+    case dataRaw = "data-raw"
+    case dataBinary = "data-binary"
+    case dataURLEncode = "data-urlencode"
     case limitRate = "limit-rate"
     case stallTimeout = "stall-timeout"
     case connectTimeout = "connect-timeout"
@@ -13,6 +18,8 @@ enum Flag: String, CaseIterable {
         case .request: "X"
         case .header: "H"
         case .user: "u"
+        case .form: "F"
+        case .data: "d"
         case .output: "o"
         case .include: "i"
         case .silent: "s"
@@ -21,7 +28,7 @@ enum Flag: String, CaseIterable {
         case .version: "V"
         case .parallel: "P"
         case .bearer, .json, .progress, .demo, .maxRedirects, .noLocation, .transport, .cacert, .cert, .key, .insecure,
-            .limitRate, .timeout, .stallTimeout, .connectTimeout:
+            .limitRate, .timeout, .stallTimeout, .connectTimeout, .formString, .dataRaw, .dataBinary, .dataURLEncode:
             nil
         }
     }
@@ -29,7 +36,8 @@ enum Flag: String, CaseIterable {
     var takesValue: Bool {
         switch self {
         case .include, .silent, .verbose, .help, .version, .demo, .noLocation, .insecure: false
-        case .request, .header, .user, .bearer, .json, .output, .progress, .parallel, .maxRedirects, .transport,
+        case .form, .formString, .data, .dataRaw, .dataBinary, .dataURLEncode, .json: true
+        case .request, .header, .user, .bearer, .output, .progress, .parallel, .maxRedirects, .transport,
             .cacert, .cert, .key, .limitRate, .timeout, .stallTimeout, .connectTimeout:
             true
         }
@@ -37,6 +45,9 @@ enum Flag: String, CaseIterable {
 
     /// Both forms, for messages.
     var names: String { (short.map { "-\($0), " } ?? "") + "--\(rawValue)" }
+
+    /// The short form if there is one.
+    var name: String { short.map { "-\($0)" } ?? "--\(rawValue)" }
 }
 
 /// Takes a command line apart the way getopt does: `-XPUT`, `-X PUT`, `--request=PUT`, `--request PUT`, `-sv`, options
@@ -48,8 +59,8 @@ struct ArgumentScanner {
     }
 
     private var rest: ArraySlice<String>
-    /// What is left of a group of short flags.
-    private var group: Substring = ""
+    /// What is left of a group of short flags. No characters: a value may begin with a combining mark.
+    private var group: Substring.UnicodeScalarView = Substring().unicodeScalars
     private var onlyOperands = false
 
     init(_ arguments: [String]) {
@@ -58,7 +69,7 @@ struct ArgumentScanner {
 
     /// The next item; `nil` at the end.
     mutating func next() throws(UsageError) -> Item? {
-        if let letter = group.popFirst() { return try short(letter) }
+        if let letter = group.popFirst() { return try short(Character(letter)) }
         guard let argument = rest.popFirst() else { return nil }
         guard !onlyOperands, argument.hasPrefix("-"), argument != "-" else { return .operand(argument) }
         if argument == "--" {
@@ -66,18 +77,21 @@ struct ArgumentScanner {
             return try next()
         }
         if argument.hasPrefix("--") { return try long(argument.dropFirst(2)) }
-        group = argument.dropFirst()
+        group = argument.unicodeScalars.dropFirst()
         return try next()
     }
 
     private mutating func long(_ argument: Substring) throws(UsageError) -> Item {
-        let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-        guard let flag = Flag(rawValue: String(parts[0])) else { throw UsageError("unknown option --\(parts[0])") }
+        let equals = argument.utf8.firstIndex(of: UInt8(ascii: "="))
+        let name = argument[..<(equals ?? argument.endIndex)]
+        let attached = equals.map { String(argument[argument.utf8.index(after: $0)...]) }
+        guard let flag = Flag(rawValue: String(name)) else { throw UsageError("unknown option --\(name)") }
         guard flag.takesValue else {
-            guard parts.count == 1 else { throw UsageError("--\(flag.rawValue) takes no value") }
+            guard attached == nil else { throw UsageError("--\(flag.rawValue) takes no value") }
             return .flag(flag, value: "")
         }
-        return .flag(flag, value: parts.count == 2 ? String(parts[1]) : try value(of: flag))
+        if let attached { return .flag(flag, value: attached) }
+        return .flag(flag, value: try value(of: flag))
     }
 
     private mutating func short(_ letter: Character) throws(UsageError) -> Item {
@@ -85,7 +99,7 @@ struct ArgumentScanner {
             throw UsageError("unknown option -\(letter)")
         }
         guard flag.takesValue else { return .flag(flag, value: "") }
-        defer { group = "" }
+        defer { group = Substring().unicodeScalars }
         return .flag(flag, value: group.isEmpty ? try value(of: flag) : String(group))
     }
 

@@ -95,7 +95,7 @@ enum ArgumentValue {
     }
 
     /// RFC 9110 §5.6.2.
-    private static func isToken(_ text: String) -> Bool {
+    static func isToken(_ text: some StringProtocol) -> Bool {
         !text.isEmpty
             && text.utf8.allSatisfy { byte in
                 switch byte {

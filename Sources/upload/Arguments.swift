@@ -4,7 +4,7 @@ import Foundation
 struct Arguments {
     private var options = Options()
     private var method: String?
-    private var json: String?
+    private var body = BodyFlags()
     private var isDemo = false
     private var refusesRedirects = false
     /// What was given that means nothing to a demonstration.
@@ -38,10 +38,7 @@ struct Arguments {
         case .header: options.headers.append(try ArgumentValue.header(value))
         case .user: try authorize(ArgumentValue.user(value))
         case .bearer: try authorize(ArgumentValue.bearer(value))
-        case .json:
-            guard json == nil else { throw UsageError("--json may be given once") }
-            guard value != "@" else { throw UsageError("--json @ needs a path") }
-            json = value
+        case .form, .formString, .data, .dataRaw, .dataBinary, .dataURLEncode, .json: try body.take(flag, value)
         case .output:
             guard !value.isEmpty else { throw UsageError("-o needs the name of a file") }
             options.output = value
@@ -85,8 +82,8 @@ struct Arguments {
         if operands.contains("") { throw UsageError("an empty file name or URL") }
         if isDemo { return try demo() }
         if refusesRedirects { options.redirectLimit = nil }
-        options.sendsJSON = json != nil
-        options.method = method ?? (json == nil ? "PUT" : "POST")
+        options.contentType = body.contentType
+        options.method = method ?? (body.first == nil ? "PUT" : "POST")
         let destination = try destination()
         if options.authorization == nil { options.authorization = destination.authorization }
         return .send(try sources(for: destination), options)
@@ -105,13 +102,15 @@ struct Arguments {
         return .demo(file: operands.first, options)
     }
 
+    private static let nothingGiven = "no FILE and no URL (upload --demo shows how it works)"
+
     /// The last operand.
     private func destination() throws(UsageError) -> Destination {
         guard let last = operands.last else {
-            throw UsageError("no FILE and no URL (upload --demo shows how it works)")
+            throw UsageError(body.first.map { "\($0.name) needs a URL" } ?? Self.nothingGiven)
         }
-        if json != nil {
-            guard operands.count == 1 else { throw UsageError("--json takes a URL and no FILE") }
+        if let flag = body.first {
+            guard operands.count == 1 else { throw UsageError("\(flag.name) takes a URL and no FILE") }
         } else if operands.count == 1 {
             throw Destination.looksLikeURL(last)
                 ? UsageError("no FILE to send to \(SafeText.withoutPassword(last))")
@@ -124,9 +123,7 @@ struct Arguments {
     }
 
     private func sources(for destination: Destination) throws(UsageError) -> [Source] {
-        if let json {
-            return [Source(content: Self.content(ofJSON: json), url: destination.url)]
-        }
+        if let content = body.content { return [Source(content: content, url: destination.url)] }
         let files = operands.dropLast()
         if files.contains("-") {
             guard files.count == 1 else { throw UsageError("- for standard input goes alone, without other files") }
@@ -145,10 +142,5 @@ struct Arguments {
             sources.append(Source(content: .file(file), url: url))
         }
         return sources
-    }
-
-    private static func content(ofJSON json: String) -> Source.Content {
-        if json == "@-" { return .standardInput }
-        return json.hasPrefix("@") ? .file(String(json.dropFirst())) : .bytes(Data(json.utf8))
     }
 }

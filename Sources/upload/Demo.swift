@@ -35,7 +35,7 @@ struct Demo {
             return fail(subject.label, "The name cannot be sent", .usage)
         }
         let source = Source(content: .file(subject.path), url: url)
-        let job = Job(source, options, label: subject.label)
+        let job = Job(source, .file(subject.path), options, label: subject.label)
         say("Sending \(subject.label) (\(Quantity.bytes(job.size ?? 0))) to \(url.absoluteString),")
         say("an embedded server that compares every byte with the file.")
         say("Your own: upload FILE URL. All options: upload --help.")

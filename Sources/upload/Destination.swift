@@ -42,7 +42,7 @@ struct Destination: Equatable {
         guard isFolder else { return url }
         let name = FilePath.name(path)
         guard !name.hasSuffix("/"), ![".", ".."].contains(name),
-            let url = URL(string: url.absoluteString + Self.percentEncoded(name.utf8))
+            let url = URL(string: url.absoluteString + PercentEncoding.pathEncoded(name.utf8))
         else {
             throw UsageError("\(path) has no name to append to the URL")
         }
@@ -54,21 +54,5 @@ struct Destination: Equatable {
             throw UsageError("standard input has no name to append to \(url.absoluteString)")
         }
         return url
-    }
-
-    /// All but the unreserved characters of RFC 3986 §2.3.
-    private static func percentEncoded(_ bytes: some Sequence<UInt8>) -> String {
-        var text = ""
-        for byte in bytes {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"),
-                UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"):
-                text.unicodeScalars.append(Unicode.Scalar(byte))
-            default:
-                text += (byte < 16 ? "%0" : "%") + String(byte, radix: 16, uppercase: true)
-            }
-        }
-        return text
     }
 }

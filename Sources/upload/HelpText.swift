@@ -7,6 +7,8 @@ enum HelpText {
 
           upload [options] FILE... URL     send files (PUT)
           upload [options] - URL           send standard input (PUT)
+          upload [options] -F N=V... URL   send a form with files (POST)
+          upload [options] -d DATA... URL  send data, as curl does (POST)
           upload [options] --json J URL    send JSON (POST)
           upload --demo [FILE]             send FILE, or 64 MiB of test data, to an
                                            embedded server and verify it; this is
@@ -17,15 +19,33 @@ enum HelpText {
         is called - is ./- here. The response's body goes to standard output, in
         the order of the files; everything else goes to standard error.
 
-          -X, --request METHOD   PUT unless said otherwise, POST with --json
+          -X, --request METHOD   PUT unless said otherwise; POST with -F, -d, --json
           -H, --header 'N: V'    add a header, or replace a default one; 'N:' leaves
                                  out a default one: User-Agent, Accept,
                                  Accept-Encoding, Content-Type, Authorization
           -u, --user NAME:PASSWORD
               --bearer TOKEN     sent with the first request, and not to another
                                  origin if a redirect leads there
+          -F, --form NAME=VALUE  add a field to a multipart/form-data form; @PATH as
+                                 the value adds a file, @A,B two of them, <PATH the
+                                 text in a file; a path that is - is standard input.
+                                 ;type=text/csv and ;filename=x.csv may follow; a
+                                 value with ; or , in it needs "double quotes"
+              --form-string NAME=VALUE
+                                 the same, with the value as it is
+          -d, --data TEXT|@PATH  send this text, or this file without its line
+                                 breaks, as application/x-www-form-urlencoded; @- is
+                                 standard input. Several are joined with &, those of
+                                 the next three included
+              --data-raw TEXT    the same, with an @ as it is
+              --data-binary TEXT|@PATH
+                                 the same, with the file as it is
+              --data-urlencode WHAT
+                                 the same, encoded: TEXT, =TEXT, NAME=TEXT, @PATH or
+                                 NAME@PATH; not the name
               --json TEXT|@PATH  send this text, or this file, as application/json;
                                  @- is standard input
+                                 -F, -d and --json exclude each other, and FILE
           -o, --output FILE      write the response there, not to standard output
           -i, --include          write status and headers before the response's body
           -P, --parallel N       send N files at a time (1 to 300; default 4)

@@ -8,22 +8,15 @@ struct Job: Sendable {
     let body: UploadBody
     /// As far as it is known beforehand; for the bar only.
     let size: Int64?
+    /// How much it is, in words.
+    let extent: String
 
-    init(_ source: Source, _ options: Options, label: String? = nil) {
+    init(_ source: Source, _ payload: Payload, _ options: Options, label: String? = nil) {
         self.label = label ?? source.label
         request = Self.request(for: source, options)
-        switch source.content {
-        case .file(let path):
-            body = .file(FilePath.url(path))
-            size = FilePath.size(path)
-        case .bytes(let data):
-            body = .data(data)
-            size = Int64(data.count)
-        case .standardInput:
-            let input = StandardInput()
-            body = .stream(input, length: input.length)
-            size = input.length
-        }
+        body = payload.body
+        size = payload.size
+        extent = payload.extent
     }
 
     /// The request's own fields first, then the authorization, then what `-H` says about them.
@@ -31,10 +24,8 @@ struct Job: Sendable {
         var request = URLRequest(url: source.url)
         request.httpMethod = options.method
         request.setValue("upload/\(HelpText.version)", forHTTPHeaderField: "User-Agent")
-        if options.sendsJSON {
-            request.setValue("application/json", forHTTPHeaderField: "Content-Type")
-            request.setValue("application/json", forHTTPHeaderField: "Accept")
-        }
+        if let type = options.contentType { request.setValue(type, forHTTPHeaderField: "Content-Type") }
+        if options.sendsJSON { request.setValue(Options.jsonType, forHTTPHeaderField: "Accept") }
         if let authorization = options.authorization {
             request.setValue(authorization.fieldValue, forHTTPHeaderField: "Authorization")
         }

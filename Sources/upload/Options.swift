@@ -1,3 +1,4 @@
+import AsyncUpload
 import Foundation
 
 /// What the command line asks for.
@@ -16,6 +17,8 @@ struct Source: Equatable, Sendable {
         case file(String)
         case bytes(Data)
         case standardInput
+        case form([FormPart])
+        case data([DataPiece])
     }
 
     var content: Content
@@ -27,6 +30,33 @@ struct Source: Equatable, Sendable {
         case .file(let path): path
         case .bytes: "--json"
         case .standardInput: "-"
+        case .form: Flag.form.name
+        case .data(let pieces): pieces.count == 1 ? pieces[0].origin.path ?? Flag.data.name : Flag.data.name
+        }
+    }
+
+    /// What the error is about: the file of a form that it names, or else the whole.
+    func label(for error: UploadError) -> String {
+        guard case .form = content, let detail = error.detail else { return label }
+        return paths.filter { detail.hasPrefix(FilePath.url($0).path) }.max { $0.utf8.count < $1.utf8.count } ?? label
+    }
+
+    /// The files that are read.
+    var paths: [String] {
+        switch content {
+        case .file(let path): [path]
+        case .form(let parts): parts.compactMap(\.origin.path)
+        case .data(let pieces): pieces.compactMap(\.origin.path)
+        case .bytes, .standardInput: []
+        }
+    }
+
+    var readsStandardInput: Bool {
+        switch content {
+        case .standardInput: true
+        case .form(let parts): parts.contains { $0.origin == .standardInput }
+        case .data(let pieces): pieces.contains { $0.origin == .standardInput }
+        case .file, .bytes: false
         }
     }
 }
@@ -63,7 +93,8 @@ struct Options: Equatable, Sendable {
     var method = "PUT"
     var headers: [HeaderField] = []
     var authorization: Authorization?
-    var sendsJSON = false
+    /// Of the body, unless a header says something else.
+    var contentType: String?
     /// `nil`: redirects are not followed.
     var redirectLimit: Int? = 20
     var parallel = 4
@@ -86,4 +117,7 @@ struct Options: Equatable, Sendable {
     var progress: Progress?
     var isSilent = false
     var isVerbose = false
+
+    static let jsonType = "application/json"
+    var sendsJSON: Bool { contentType == Self.jsonType }
 }

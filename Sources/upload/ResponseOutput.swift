@@ -26,20 +26,18 @@ final class ResponseOutput {
         stream = StandardStream(descriptor: descriptor)
     }
 
-    /// Whether responses go into the very file that is sent, under whatever name.
-    func overwrites(_ source: Source) -> Bool {
-        guard path != nil else { return false }
-        var output = stat()
+    /// The file that is read and that responses would go into, under whatever name.
+    func overwritten(of source: Source) -> String? {
+        guard path != nil else { return nil }
         var file = stat()
-        let result =
-            switch source.content {
-            case .file(let path): stat(path, &file)
-            case .standardInput: fstat(STDIN_FILENO, &file)
-            case .bytes: Int32(-1)
-            }
-        guard result == 0, fstat(stream.descriptor, &output) == 0, file.st_mode & S_IFMT == S_IFREG else {
-            return false
-        }
+        for path in source.paths where stat(path, &file) == 0 && isOutput(file) { return path }
+        guard source.readsStandardInput, fstat(STDIN_FILENO, &file) == 0, isOutput(file) else { return nil }
+        return "standard input"
+    }
+
+    private func isOutput(_ file: stat) -> Bool {
+        var output = stat()
+        guard fstat(stream.descriptor, &output) == 0, file.st_mode & S_IFMT == S_IFREG else { return false }
         return output.st_dev == file.st_dev && output.st_ino == file.st_ino
     }
 

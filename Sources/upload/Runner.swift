@@ -15,8 +15,7 @@ struct Runner {
             report(outputError: error)
             return .outputFailed
         }
-        if let source = sources.first(where: output.overwrites) {
-            let label = source.content == .standardInput ? "standard input" : source.label
+        if let label = sources.lazy.compactMap(output.overwritten).first {
             StandardStream.error.write(UsageError("-o would overwrite \(label)").line + "\n")
             return .usage
         }
@@ -26,7 +25,8 @@ struct Runner {
             jobs = try await makeJobs()
         } catch {
             _ = writer.finish()
-            return fail(sources[0].label, (error as? UploadError).map(Outcome.failed) ?? .interrupted)
+            guard let failure = error as? SourceFailure else { return fail(sources[0].label, .interrupted) }
+            return fail(failure.label, .failed(failure.error))
         }
         let batch = Batch(jobs, options: options, style: style)
         let outcomes = await batch.run { index, outcome in
@@ -61,16 +61,10 @@ struct Runner {
         return nil
     }
 
-    /// JSON from standard input is read to its end first: it is not large, and many servers want to know its length.
+    /// - Throws: `SourceFailure`, or `CancellationError` when interrupted.
     private func makeJobs() async throws -> [Job] {
         var jobs: [Job] = []
-        for var source in sources {
-            let label = source.label
-            if options.sendsJSON, source.content == .standardInput {
-                source.content = .bytes(try await StandardInput().reduce(into: Data()) { $0.append($1) })
-            }
-            jobs.append(Job(source, options, label: label))
-        }
+        for source in sources { jobs.append(Job(source, try await source.payload(options), options)) }
         return jobs
     }
 
@@ -92,7 +86,7 @@ struct Runner {
     /// Lists the failures and finds the status for the shell.
     private func conclude(_ outcomes: [Outcome], _ outputError: SystemError?) -> ExitStatus {
         for (source, outcome) in zip(sources, outcomes) {
-            if case .failed(let error) = outcome { report(ErrorLine.text(label: source.label, error)) }
+            if case .failed(let error) = outcome { report(ErrorLine.text(label: source.label(for: error), error)) }
         }
         if outcomes.contains(where: { $0.exitStatus == .interrupted }) {
             report(ErrorLine.interrupted)

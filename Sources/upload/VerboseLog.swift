@@ -5,8 +5,7 @@ import Foundation
 enum VerboseLog {
     static func start(_ job: Job) -> String {
         let target = "\(job.request.httpMethod ?? "PUT") \(job.request.url?.absoluteString ?? "")"
-        let size = job.size.map { "\($0) bytes" } ?? "of unknown length"
-        return SafeText.escaped("> \(target) (\(job.label), \(size))")
+        return SafeText.escaped("> \(target) (\(job.label), \(job.extent))")
     }
 
     static func end(_ outcome: Outcome, of job: Job) -> [String] {

@@ -145,9 +145,6 @@ import Testing
         (["--nope=1"], "unknown option --nope"),
         (["-q", "f", url], "unknown option -q"),
         (["-sq", "f", url], "unknown option -q"),
-        (["-F", "a=b", url], "unknown option -F"),
-        (["-d", "x", url], "unknown option -d"),
-        (["--data-urlencode", "x", url], "unknown option --data-urlencode"),
         (["--resumable", "tus", "f", url], "unknown option --resumable"),
         (["--retry", "3", "f", url], "unknown option --retry"),
         (["-s"], "no FILE and no URL (upload --demo shows how it works)"),
@@ -183,7 +180,7 @@ import Testing
         (["--json", "{}", "f", url], "--json takes a URL and no FILE"),
         (["--json", "{}", "--json", "{}", url], "--json may be given once"),
         (["--json", "@", url], "--json @ needs a path"),
-        (["--json", "{}"], "no FILE and no URL (upload --demo shows how it works)"),
+        (["--json", "{}"], "--json needs a URL"),
         (["-o", "", "f", url], "-o needs the name of a file"),
         (["--progress", "dots", "f", url], "--progress is bar, json or none, not \"dots\""),
         (

@@ -32,7 +32,7 @@ import Testing
 
     @Test func requestFields() throws {
         let url = try #require(URL(string: "http://h/"))
-        var options = Options(authorization: .basic(user: "u", password: "p"), sendsJSON: true)
+        var options = Options(authorization: .basic(user: "u", password: "p"), contentType: Options.jsonType)
         var request = Job.request(for: Source(content: .bytes(Data("1".utf8)), url: url), options)
         #expect(request.value(forHTTPHeaderField: "User-Agent") == "upload/0.1.0")
         #expect(request.value(forHTTPHeaderField: "Content-Type") == "application/json")
