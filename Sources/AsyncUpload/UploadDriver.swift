@@ -41,14 +41,20 @@ struct UploadDriver: Sendable {
 
     /// What cannot be sent fails at once, not when its turn comes; what waits for its turn holds nothing open.
     private func openInTurn() async throws -> (URLRequest, OpenBody?) {
-        var opened = try body?.open()
+        var opened = try openBody()
         let request = try checkedRequest(length: opened.map(\.length) ?? 0)
         if !queue.isAdmitted(ticket) {
             opened = nil
             try await queue.admission(of: ticket)
         }
         try Task.checkCancellation()
-        return (request, try opened ?? body?.open())
+        return (request, try opened ?? openBody())
+    }
+
+    /// A request whose method has no body gets none that is empty either: a transport might wait for one to come back.
+    private func openBody() throws -> OpenBody? {
+        let opened = try body?.open()
+        return opened?.length == 0 && RequestValidation.isBodiless(request) ? nil : opened
     }
 
     /// What is known of an upload so far.

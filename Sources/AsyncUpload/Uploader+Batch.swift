@@ -46,7 +46,7 @@ extension Uploader {
     /// accepted before is in the results all the same.
     ///
     /// - Parameters:
-    ///   - items: what to upload. The order is that in which uploads start.
+    ///   - items: what to upload, begun about in this order.
     ///   - limit: how many are under way at a time; `nil` for ``Configuration/maximumUploadsInFlight``, which is never exceeded.
     ///   - stoppingAtFirstFailure: whether a failure cancels the others; they fail with `CancellationError`.
     ///   - onProgress: called in order with newer snapshots, and with the last one before this function returns; never after
@@ -91,7 +91,7 @@ extension Uploader {
                 next += 1
                 group.addTask { (index, await self.result(of: items[index]) { note(index, .progress($0)) }) }
             }
-            for _ in 0..<max(1, limit) { startNext() }
+            for _ in 0..<min(max(1, limit), items.count) { startNext() }
             while let (index, result) = await group.next() {
                 results[index] = result
                 note(index, .end(result.isSuccess))

@@ -5,7 +5,7 @@ extension Uploader {
 
     /// Uploads a body, calls a closure as it goes, and waits for the response.
     ///
-    /// The closure is called in order and in the current task: with the progress at the start, with each newer one, and with
+    /// The closure is called in order and in the current task: with the progress so far, with each newer one, and with
     /// the last one before this function returns; never after that. A closure that takes its time misses what is in between,
     /// and holds up the return but not the upload. Cancelling the current task stops the upload.
     ///

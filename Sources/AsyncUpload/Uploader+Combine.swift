@@ -5,8 +5,8 @@
     extension Uploader {
         /// Uploads a body for each subscriber, and publishes the events of the upload.
         ///
-        /// An upload starts when a subscriber first asks for events. One that asks for few gets the newest progress then,
-        /// and always the response. Cancelling the subscription stops the upload. Failures are ``UploadError`` or
+        /// An upload starts when a subscriber first asks for events. One that asks for few misses progress in between, and
+        /// always gets the response. Cancelling the subscription stops the upload. Failures are ``UploadError`` or
         /// `CancellationError`. Values arrive on a thread of the system's.
         public func publisher(for request: URLRequest, from body: UploadBody) -> AnyPublisher<UploadEvent, any Error> {
             UploadPublisher(uploader: self, request: request, body: body).eraseToAnyPublisher()

@@ -2,10 +2,12 @@ public import Foundation
 
 /// Sends data, files, forms, values and streams to HTTP servers and tells how far each upload has come.
 ///
-/// There are three ways in, and all of them do the same:
+/// There are several ways in, and all of them do the same:
 /// - ``upload(for:from:)-(_,UploadBody)`` gives a stream of events to iterate,
 /// - ``response(for:from:)-(_,UploadBody)`` awaits the response,
-/// - ``task(for:from:)-(_,UploadBody)`` gives a handle with any number of readers.
+/// - ``task(for:from:)-(_,UploadBody)`` gives a handle with any number of readers,
+/// - ``upload(for:from:onProgress:)-(_,UploadBody,_)`` and
+///   ``uploadTask(with:from:onProgress:completionHandler:)-(_,UploadBody,_,_)`` call closures.
 ///
 /// ``uploadAll(_:limit:stoppingAtFirstFailure:onProgress:)`` uploads many bodies, and ``send(_:)`` sends any other request.
 ///
@@ -132,7 +134,7 @@ public final class Uploader: Sendable {
     /// - Returns: the response, with a status that the configuration accepts.
     /// - Throws: ``UploadError``, or `CancellationError`. A request with an `httpBodyStream` is
     ///   ``UploadError/Code-swift.struct/invalidRequest``: nobody can say how long it is, or read it twice; see
-    ///   ``UploadBody/stream(_:length:)-(Pieces,_)``.
+    ///   ``UploadBody/stream(_:length:)-(Pieces,_)``. So is a GET, HEAD or TRACE request with a body.
     public func send(_ request: URLRequest) async throws -> UploadResponse {
         try Task.checkCancellation()
         guard request.httpBodyStream == nil else {
@@ -148,7 +150,8 @@ public final class Uploader: Sendable {
     /// Cancels what is under way or waiting, returns when it has ended, and begins afresh: connections are closed, and
     /// whatever was kept for them is forgotten.
     ///
-    /// The uploader goes on as it was made. An upload that is started while this function waits is not cancelled.
+    /// The uploader goes on as it was made. An upload that is started while this function waits is not cancelled. Has no effect
+    /// once the uploader is shut down.
     public func reset() async {
         await engine.reset()
     }
@@ -176,7 +179,7 @@ public final class Uploader: Sendable {
     }
 
     /// - Parameter body: `nil` for a request without a body.
-    func start(_ request: URLRequest, _ body: UploadBody?) -> (task: UploadTask, broadcast: UploadBroadcast) {
+    private func start(_ request: URLRequest, _ body: UploadBody?) -> (task: UploadTask, broadcast: UploadBroadcast) {
         let broadcast = UploadBroadcast()
         guard let (generation, number) = engine.begin() else {
             broadcast.end(.failure(UploadError(.shutDown)))

@@ -7,7 +7,7 @@ enum CompositeBody {
         let sources = pieces.compactMap { piece in
             if case .source(let source) = piece { source } else { nil as (any BodySource)? }
         }
-        if sources.count == pieces.count { return .source(CompositeBodySource(sources)) }
+        if sources.count == pieces.count { return .source(joining(sources)) }
         let isReplayable = pieces.allSatisfy { piece in
             if case .stream(let stream) = piece { stream.isReplayable } else { true }
         }
@@ -21,6 +21,20 @@ enum CompositeBody {
         }
         return .stream(BodyStream(recipe))
     }
+
+    /// What is small and in memory is put together there, so that no transport needs a file for it.
+    private static func joining(_ sources: [any BodySource]) -> any BodySource {
+        var whole = Data()
+        for source in sources {
+            guard case .data(let data) = source.contents, whole.count + data.count <= smallSize else {
+                return CompositeBodySource(sources)
+            }
+            whole += data
+        }
+        return DataBodySource(whole)
+    }
+
+    private static let smallSize = 64 << 10
 
     /// Each stream keeps to its own length: what one has too much another one must not have too little.
     private static func send(_ stream: BodyStream, to sink: any BodySink) async throws {
@@ -55,11 +69,15 @@ final class CompositeBodySource: BodySource {
     private let sources: [any BodySource]
     /// Where each source begins, and where the last one ends.
     private let offsets: [Int64]
+    /// Those without bytes: nobody reads them, but they must not get any either.
+    private let emptySources: [(offset: Int64, source: any BodySource)]
 
     /// - Parameter sources: whose lengths together are no more than `Int64.max`.
     init(_ sources: [any BodySource]) {
+        let offsets = sources.reduce(into: [0 as Int64]) { $0.append(($0.last ?? 0) + $1.length) }
+        emptySources = zip(offsets, sources).filter { $0.1.length == 0 }
         self.sources = sources.filter { $0.length > 0 }
-        offsets = self.sources.reduce(into: [0]) { $0.append(($0.last ?? 0) + $1.length) }
+        self.offsets = self.sources.reduce(into: [0]) { $0.append(($0.last ?? 0) + $1.length) }
     }
 
     var length: Int64 { offsets.last ?? 0 }
@@ -79,6 +97,8 @@ final class CompositeBodySource: BodySource {
             count += more
             if position + Int64(more) == offsets[index + 1] { index += 1 }
         }
+        let passed = offset...(offset + Int64(count))
+        for (offset, source) in emptySources where passed.contains(offset) { try source.checkUnchanged() }
         return count
     }
 
@@ -93,10 +113,10 @@ final class CompositeBodySource: BodySource {
     }
 
     func checkUnchanged() throws {
-        for source in sources { try source.checkUnchanged() }
+        for source in sources + emptySources.map(\.source) { try source.checkUnchanged() }
     }
 
     func checkNameUnchanged() throws {
-        for source in sources { try source.checkNameUnchanged() }
+        for source in sources + emptySources.map(\.source) { try source.checkNameUnchanged() }
     }
 }

@@ -54,6 +54,7 @@ extension StreamRecipe {
     /// Hands on the bytes of a source.
     static func send(_ source: any BodySource, to sink: any BodySink) async throws {
         var position: Int64 = 0
+        if source.length == 0 { try source.checkUnchanged() }
         while position < source.length {
             var piece = Data(count: Int(min(Int64(copySize), source.length - position)))
             let count = try piece.withUnsafeMutableBytes { try source.read(into: $0, at: position) }

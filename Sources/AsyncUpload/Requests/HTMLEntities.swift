@@ -13,11 +13,11 @@ enum HTMLEntities {
         while let start = rest.firstIndex(of: "&") {
             result += rest[..<start]
             let behind = rest[rest.index(after: start)...]
-            if let end = behind.prefix(longestName + 1).firstIndex(of: ";"),
-                let scalar = scalar(for: String(behind[..<end]))
-            {
+            // Neither a name nor a number has anything else in it.
+            let name = behind.prefix { $0 == "#" || $0.isASCII && isalnum(CInt($0.value)) != 0 }
+            if behind[name.endIndex...].first == ";", let scalar = scalar(for: String(name)) {
                 result.append(scalar)
-                rest = behind[behind.index(after: end)...]
+                rest = behind[name.endIndex...].dropFirst()
             } else {
                 result.append("&")
                 rest = behind
@@ -27,22 +27,20 @@ enum HTMLEntities {
         return String(result)
     }
 
-    private static let longestName = 10
-
     private static func scalar(for name: String) -> Unicode.Scalar? {
         guard name.first == "#" else { return byName[name].flatMap(Unicode.Scalar.init) }
         let isHexadecimal = ["x", "X"].contains(name.dropFirst().first)
         let digits = name.dropFirst(isHexadecimal ? 2 : 1)
-        guard digits.utf8.allSatisfy({ isHexadecimal ? isxdigit(CInt($0)) != 0 : isdigit(CInt($0)) != 0 }) else {
-            return nil
-        }
-        guard !digits.isEmpty, let number = UInt32(digits, radix: isHexadecimal ? 16 : 10) else { return nil }
-        switch number {
+        guard !digits.isEmpty,
+            digits.utf8.allSatisfy({ isHexadecimal ? isxdigit(CInt($0)) != 0 : isdigit(CInt($0)) != 0 })
+        else { return nil }
+        // What is too large for a number is too large for a character.
+        switch UInt32(digits, radix: isHexadecimal ? 16 : 10) ?? .max {
         case 0: return "\u{fffd}"
-        case 0x80...0x9f:
+        case let number where (0x80...0x9f).contains(number):
             let byte = Data([UInt8(number)])
             return String(data: byte, encoding: .windowsCP1252)?.unicodeScalars.first ?? Unicode.Scalar(number)
-        default: return Unicode.Scalar(number) ?? "\u{fffd}"
+        case let number: return Unicode.Scalar(number) ?? "\u{fffd}"
         }
     }
 

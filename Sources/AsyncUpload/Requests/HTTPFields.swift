@@ -67,7 +67,8 @@ extension HTTPFields: Hashable {
     }
 
     private var valuesByName: [String: [String]] {
-        Dictionary(grouping: fields) { $0.name.lowercased() }.mapValues { $0.map(\.value) }
+        Dictionary(grouping: fields) { String(decoding: $0.name.utf8.map(\.lowercasedASCII), as: UTF8.self) }.mapValues
+        { $0.map(\.value) }
     }
 }
 
@@ -83,9 +84,13 @@ extension String {
     ///
     /// What Foundation has for that knows every script, and is a good part of the cost of a small upload.
     func isSame(ignoringCaseOf other: String) -> Bool {
-        func lowercase(_ byte: UInt8) -> UInt8 {
-            (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
-        }
-        return utf8.count == other.utf8.count && zip(utf8, other.utf8).allSatisfy { lowercase($0) == lowercase($1) }
+        utf8.count == other.utf8.count
+            && zip(utf8, other.utf8).allSatisfy { $0.lowercasedASCII == $1.lowercasedASCII }
+    }
+}
+
+extension UInt8 {
+    fileprivate var lowercasedASCII: UInt8 {
+        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self
     }
 }

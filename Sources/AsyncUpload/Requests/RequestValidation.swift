@@ -5,17 +5,27 @@ enum RequestValidation {
     /// - Parameter bodyLength: the length of the body; `nil` when it is not known.
     static func check(_ request: URLRequest, bodyLength: Int64?) throws {
         guard Origin(request.url) != nil else {
-            throw invalid("\(request.url?.withoutUserInformation.absoluteString ?? "no URL") is not an HTTP URL")
+            throw invalid("\(request.url?.textForErrors ?? "no URL") is not an HTTP URL")
         }
         let method = request.httpMethod ?? "GET"
         guard isToken(method) else { throw invalid("the method \(method.debugDescription)") }
-        if bodyLength != 0, ["GET", "HEAD", "TRACE"].contains(method) {
+        if bodyLength != 0, isBodiless(request) {
             throw invalid("a \(method) request does not carry a body")
         }
+        var names: Set<String> = []
         for (name, value) in request.allHTTPHeaderFields ?? [:] {
             try checkField(name, value)
+            // Which one counts would be chance.
+            guard names.insert(name.lowercased()).inserted else {
+                throw invalid("the header field \(name) is there twice")
+            }
         }
         try checkFraming(request, length: bodyLength)
+    }
+
+    /// Whether the method is one whose requests carry no body (RFC 9110 §9.3).
+    static func isBodiless(_ request: URLRequest) -> Bool {
+        ["GET", "HEAD", "TRACE"].contains(request.httpMethod ?? "GET")
     }
 
     /// CR, LF or NUL in a field would let its value become other fields (RFC 9110 §5.5).
@@ -41,7 +51,7 @@ enum RequestValidation {
     }
 
     /// RFC 9110 §5.6.2.
-    private static func isToken(_ text: String) -> Bool {
+    static func isToken(_ text: String) -> Bool {
         !text.isEmpty
             && text.utf8.allSatisfy { byte in
                 switch byte {

@@ -1,5 +1,5 @@
 enum LineBreaks {
-    /// The text with CR LF in place of each lone CR or LF, as a form has it (HTML, "constructing the entry list").
+    /// The text with CR LF in place of each lone CR or LF, as a form has it (HTML, "multipart/form-data encoding algorithm").
     static func normalized(_ text: String) -> String {
         guard text.utf8.contains(where: { $0 == 10 || $0 == 13 }) else { return text }
         var bytes: [UInt8] = []

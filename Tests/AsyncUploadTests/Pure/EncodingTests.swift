@@ -85,10 +85,29 @@ struct RequestMethodTests {
         #expect(try URLRequest.get("HTTPS://h").url?.absoluteString == "HTTPS://h")
     }
 
-    @Test("A password in the URL is in no error")
-    func secret() {
-        let error = #expect(throws: UploadError.self) { try URLRequest.get(url("ftp://u:secret@h/")) }
+    @Test(
+        "A password is in no error, wherever it is",
+        arguments: [
+            "ftp://u:secret@h/", "https://u:secret@[bad/x", " https://u:secret@h/x", "https://u:secret@h/\u{1}",
+            "u:secret@h/x", "https://u:secret@h/%", "https://u:secret@/",
+        ]
+    )
+    func secret(text: String) throws {
+        let error = #expect(throws: UploadError.self) { try URLRequest.get(text) }
         #expect(error.map { !"\($0)".contains("secret") } == true)
+        guard let url = URL(string: text), !text.hasPrefix("https://u:secret@h/") else { return }
+        let late = #expect(throws: UploadError.self) {
+            try RequestValidation.check(URLRequest(url: url), bodyLength: 0)
+        }
+        #expect(late.map { !"\($0)".contains("secret") } == true)
+    }
+
+    @Test(
+        "What could be meant in two ways is refused",
+        arguments: ["http://h/%", "http://h/a%20b?c=%2", "http://h/%zz", #"http://good.test\@evil.test/"#]
+    )
+    func ambiguous(text: String) {
+        #expect(throws: UploadError.self) { try URLRequest.get(text) }
     }
 }
 
@@ -102,7 +121,8 @@ struct HTMLEntitiesTests {
             ("&#233;&#xE9;&#Xe9;&#0233;&#x1F600;", "éééé😀"), ("&#150;&#x80;&#129;", "–€\u{81}"),
             ("&#0;&#xD800;&#x110000;&#999999999;", "\u{fffd}\u{fffd}\u{fffd}\u{fffd}"), ("&", "&"), ("&;", "&;"),
             ("&&lt;&", "&<&"), ("&nope;", "&nope;"), ("&lt", "&lt"), ("&LT;", "&LT;"), ("&#;", "&#;"), ("&#x;", "&#x;"),
-            ("&#+1;", "&#+1;"), ("&#xg;", "&#xg;"), ("a & b; c", "a & b; c"), ("e&#x301;", "e\u{301}"),
+            ("&#+1;", "&#+1;"), ("&#0000000233;&#x0000000E9;", "éé"), ("&#99999999999;", "\u{fffd}"),
+            ("&\u{212A}appa;", "&\u{212A}appa;"), ("&eacute;&;&eacute;", "é&;é"), ("&#xg;", "&#xg;"), ("a & b; c", "a & b; c"), ("e&#x301;", "e\u{301}"),
             ("&lang;&rang;&alefsym;&fnof;&OElig;&circ;", "\u{2329}\u{232a}ℵƒŒˆ"),
         ]
     )

@@ -111,10 +111,13 @@ struct MultipartEncodingTests {
         "C51: the boundary that is sent is the body's, whatever the request says",
         arguments: [
             ("multipart/form-data", "multipart/form-data; boundary=B"),
-            ("Multipart/Mixed; boundary=\"x;y\"; charset=utf-8", "Multipart/Mixed; charset=utf-8; boundary=B"),
+            ("Multipart/Mixed; boundary=\"x;y\"; charset=utf-8", "Multipart/Mixed; boundary=B; charset=utf-8"),
             ("multipart/form-data;boundary=C", "multipart/form-data; boundary=B"),
             ("text/plain", "multipart/form-data; boundary=B"), ("", "multipart/form-data; boundary=B"),
             ("multipart/", "multipart/form-data; boundary=B"),
+            ("multipart/form-data; a=\"x", "multipart/form-data; boundary=B; a=\"x"),
+            ("multipart/x; boundaryless=1; Boundary*0=y; BOUNDARY = z", "multipart/x; boundary=B; boundaryless=1"),
+            ("multipart/form-data boundary=old", "multipart/form-data; boundary=B"),
         ]
     )
     func contentType(given: String, sent: String) {
@@ -131,6 +134,16 @@ struct MultipartEncodingTests {
         let text = try bytes(of: form)
         #expect(text.contains("Content-Type: \(innerBody.contentType ?? "-")\r\n\r\n--AsyncUpload-"))
         #expect(text.hasSuffix("--\r\n\r\n--B--\r\n"))
+        form.append(innerBody, name: "mixed", contentType: "multipart/mixed")
+        let boundary = try #require(innerBody.contentType?.components(separatedBy: "; ").last)
+        #expect(try bytes(of: form).contains("Content-Type: multipart/mixed; \(boundary)\r\n\r\n--AsyncUpload-"))
+    }
+
+    @Test("An empty content type is none")
+    func noContentType() throws {
+        var form = MultipartForm()
+        form.append(.data(Data()), name: "a", filename: "b.png", contentType: "")
+        #expect(try !bytes(of: form).contains("Content-Type"))
     }
 
     @Test("A content type that would become other lines is refused", arguments: ["a/b\r\nX: y", "a\nb", "a\0"])
@@ -219,6 +232,34 @@ struct CompositeBodyTests {
         }
         #expect(most == 1)
         #expect(try openFiles() == 0)
+    }
+
+    @Test("An empty file that gets bytes is noticed, wherever it is", arguments: 0..<3)
+    func grows(place: Int) throws {
+        let scratch = try ScratchFolder()
+        let file = try scratch.file(Data())
+        var sources: [any BodySource] = [DataBodySource(bytes(10)), DataBodySource(bytes(10))]
+        sources.insert(try ReopenedFileSource(file), at: place)
+        let source = CompositeBodySource(sources)
+        #expect(try source.bytes(inPiecesOf: 7).count == 20)
+        try bytes(1).write(to: file)
+        let error = #expect(throws: UploadError.self) { try source.bytes(inPiecesOf: 7) }
+        #expect(error?.code == .fileChanged)
+    }
+
+    @Test("A small form of texts is in one piece, in memory")
+    func small() throws {
+        var form = MultipartForm()
+        form.append("a", name: "b")
+        guard case .data = try UploadBody.multipart(form).open().source().contents else {
+            Issue.record("not in memory")
+            return
+        }
+        form.append(.data(Data(count: 100_000)), name: "b")
+        guard case .composite = try UploadBody.multipart(form).open().source().contents else {
+            Issue.record("copied")
+            return
+        }
     }
 
     @Test("A file that was changed, replaced or removed after the beginning is noticed", arguments: 0..<4)

@@ -5,6 +5,15 @@ import Testing
 
 @Suite("What is refused before anything is sent", .timeLimit(.minutes(1)))
 struct RequestValidationTests {
+    @Test("A field in two spellings is refused: one of them would be sent, or both")
+    func spellings() {
+        var twice = request("http://host.test/")
+        twice.allHTTPHeaderFields = ["Content-Type": "a/b", "content-type": "c/d"]
+        guard twice.allHTTPHeaderFields?.count == 2 else { return }
+        let error = #expect(throws: UploadError.self) { try RequestValidation.check(twice, bodyLength: 1) }
+        #expect(error?.code == .invalidRequest)
+    }
+
     private func expectRefused(
         _ request: URLRequest,
         bodyLength: Int64? = 3,

@@ -188,8 +188,11 @@ extension OverTheWire {
             let none = await lane.uploader.uploadAll([]) { progress in calls.withLock { $0.append(progress.fraction) } }
             #expect(none.isEmpty)
             #expect(calls.withLock { $0 } == [1])
-            #expect(await lane.uploader.uploadAll(items(lane, ["/x"]), limit: -1).count == 1)
-            #expect(lane.server.requests.count == 1)
+            for limit in [-1, 0, .max] {
+                #expect(await lane.uploader.uploadAll(items(lane, ["/x"]), limit: limit).count == 1)
+            }
+            #expect(await lane.uploader.uploadAll([], limit: .max).isEmpty)
+            #expect(lane.server.requests.count == 3)
         }
     }
 }

@@ -46,6 +46,17 @@ extension OverTheWire {
             #expect(response.body == nil)
         }
 
+        @Test("A method that has no body gets none that is empty either", arguments: ["GET", "HEAD"])
+        func emptyBody(method: String) async throws {
+            let lane = try Lane { $0.timeoutIntervalForRequest = 10 }
+            lane.server.route(nil, "/*", LoopbackServer.accept(body: "0123456789"))
+            var request = lane.request("/x", method: method)
+            request.httpBody = Data()
+            #expect(try await lane.uploader.send(request).statusCode == 200)
+            #expect(try await lane.uploader.response(for: request, from: Data()).statusCode == 200)
+            #expect(lane.server.requests.allSatisfy { $0.header("Transfer-Encoding") == nil && $0.isComplete })
+        }
+
         @Test("Redirects, challenges and refusals are those of uploads")
         func answers() async throws {
             let lane = try Lane {

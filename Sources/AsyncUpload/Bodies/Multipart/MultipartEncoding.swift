@@ -16,12 +16,19 @@ struct MultipartEncoding: Sendable {
 
     /// The type to send when the request has one: its kind of multipart and its parameters, with this boundary.
     func contentType(replacing given: String) -> String {
-        var elements = QuotedList.elements(of: given, separatedBy: ";").map { $0.trimmingCharacters(in: .whitespaces) }
-        guard let type = elements.first, type.lowercased().hasPrefix("multipart/"), type.count > 10 else {
-            return contentType
-        }
-        elements.removeAll { $0.isEmpty || $0.lowercased().hasPrefix("boundary") }
-        return (elements + ["boundary=\(boundary)"]).joined(separator: "; ")
+        let elements = QuotedList.elements(of: given, separatedBy: ";").map { $0.trimmingCharacters(in: .whitespaces) }
+        guard let type = elements.first, type.lowercased().hasPrefix("multipart/"),
+            RequestValidation.isToken(String(type.dropFirst("multipart/".count)))
+        else { return contentType }
+        let others = elements.dropFirst().filter { !$0.isEmpty && !Self.isBoundary($0) }
+        // First, so that nothing which is wrong with the others is about it.
+        return ([type, "boundary=\(boundary)"] + others).joined(separator: "; ")
+    }
+
+    /// RFC 2231 also allows `boundary*=` and `boundary*0=`.
+    private static func isBoundary(_ parameter: String) -> Bool {
+        let name = parameter.prefix { $0 != "=" && $0 != "*" }.trimmingCharacters(in: .whitespaces)
+        return name.lowercased() == "boundary"
     }
 
     /// Opens every part, and finds the length of it all.
@@ -50,7 +57,7 @@ struct MultipartEncoding: Sendable {
         let name = Self.escaped(LineBreaks.normalized(part.name))
         var lines = ["--\(boundary)", "Content-Disposition: form-data; name=\"\(name)\""]
         if let filename = part.filename { lines[1] += "; filename=\"\(Self.escaped(filename))\"" }
-        if let type = part.contentType {
+        if let type = part.contentType, !type.isEmpty {
             guard !type.utf8.contains(where: { $0 == 0 || $0 == 10 || $0 == 13 }) else {
                 throw UploadError(.invalidRequest, detail: "the content type of the part \(name.debugDescription)")
             }

@@ -41,22 +41,24 @@ public struct MultipartForm: Sendable {
     ///   - body: the part's content. One whose length is not known makes the length of the whole form unknown.
     ///   - name: the field's name.
     ///   - filename: what makes it a file for the server; `nil` for a field. It may be empty.
-    ///   - contentType: the part's media type; `nil` for the body's own, else for the one that goes with the name of the file
-    ///     (a short list of usual ones, otherwise `application/octet-stream`), else for none.
+    ///   - contentType: the part's media type; an empty one for none; `nil` for the body's own, else for the one that goes with
+    ///     the name of the file (a short list of usual ones, otherwise `application/octet-stream`), else for none.
     public mutating func append(
         _ body: UploadBody,
         name: String,
         filename: String? = nil,
         contentType: String? = nil
     ) {
-        let type = contentType ?? body.contentType ?? filename.map(MediaType.guessed(forFilename:))
+        let type =
+            contentType.map { $0.isEmpty ? $0 : body.contentType(replacing: $0) } ?? body.contentType
+            ?? filename.map(MediaType.guessed(forFilename:))
         parts.append(Part(name: name, filename: filename, contentType: type, body: body))
     }
 
     /// Adds a file.
     ///
-    /// It is opened when the form is sent, and closed when it has been read: a form with any number of files holds one open.
-    /// A file that changes or goes away between the beginning of the upload and its own end fails the upload.
+    /// It is opened when its turn comes, and closed when it has been read: of any number of files few are open. One that
+    /// changes between the beginning of the upload and its own end, or is gone when its turn comes, fails the upload.
     ///
     /// - Parameters:
     ///   - fileURL: the `file:` URL of a regular file.
@@ -82,8 +84,8 @@ extension UploadBody {
     /// A form, with the content type `multipart/form-data` and a boundary of its own.
     ///
     /// Where the length of every part is known, so is that of the form: nothing is put together beforehand, and memory does
-    /// not grow with it. With `URLSession` on Apple platforms, and everywhere there for a part whose length is not known, the
-    /// form is put into a temporary file first.
+    /// not grow with it. With `URLSession` a form with a stream is put into a temporary file first, and on Apple platforms one
+    /// with a file or more than 64 KiB, too.
     ///
     /// The `Content-Type` always has the body's boundary: a type `multipart/…` of the request keeps its other parameters, and
     /// any other type is replaced.

@@ -114,6 +114,7 @@
         /// Has the transfer begin anew, on a connection of its own, when it is added again.
         func beginAnew() {
             _ = seek(to: 0)
+            (localPort, socket) = (0, -1)
             _ = apply(machine.didBeginAnew(at: .now))
             clibcurl_set_long(easy, CurlOption.freshConnection, 1)
         }

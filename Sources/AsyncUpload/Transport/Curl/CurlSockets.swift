@@ -11,9 +11,10 @@
     final class CurlSockets: @unchecked Sendable {
         // Only touched on the thread of its session, where libcurl closes sockets, too.
         private var words: [CInt: Data] = [:]
-        private var open: Set<CInt> = []
-        /// Those that have been looked up, by local port.
-        private var found: [CInt: CInt] = [:]
+        /// Those whose local ports are not known yet.
+        private var new: Set<CInt> = []
+        /// The others, by local port: the system may give one to several connections with different servers.
+        private var open: [CInt: Set<CInt>] = [:]
         private var corked: [CInt] = []
 
         /// More than any head, and enough of a body to tell why.
@@ -23,7 +24,7 @@
         func watch(_ easy: OpaquePointer) {
             clibcurl_set_pointer(easy, CurlOption.socketData, Unmanaged.passUnretained(self).toOpaque())
             clibcurl_set_socket_function(easy, CurlOption.socketFunction) { context, socket, _ in
-                if let context { Unmanaged<CurlSockets>.fromOpaque(context).takeUnretainedValue().open.insert(socket) }
+                if let context { Unmanaged<CurlSockets>.fromOpaque(context).takeUnretainedValue().opened(socket) }
                 return 0
             }
             clibcurl_set_pointer(easy, CurlOption.closeSocketData, Unmanaged.passUnretained(self).toOpaque())
@@ -33,12 +34,29 @@
             }
         }
 
-        /// The socket of a connection; -1 when there is none.
+        /// The socket of a connection; -1 when there is none, or more than one that could be it.
         func socket(atLocalPort port: CInt) -> CInt {
-            if let socket = found[port] { return socket }
-            guard let socket = open.first(where: { Self.localPort(of: $0) == port }) else { return -1 }
-            found[port] = socket
-            return socket
+            for socket in new {
+                let port = Self.localPort(of: socket)
+                guard port > 0 else { continue }
+                open[port, default: []].insert(socket)
+                new.remove(socket)
+            }
+            let sockets = open[port] ?? []
+            return sockets.count == 1 ? sockets.first ?? -1 : -1
+        }
+
+        /// The number may be that of a socket whose end nobody told of.
+        func opened(_ socket: CInt) {
+            remove(socket)
+            new.insert(socket)
+        }
+
+        private func remove(_ socket: CInt) {
+            new.remove(socket)
+            for (port, sockets) in open where sockets.contains(socket) {
+                open[port] = sockets.count == 1 ? nil : sockets.subtracting([socket])
+            }
         }
 
         /// Has the system send nothing on a socket before it is enough for a packet, until ``uncork()``.
@@ -59,15 +77,16 @@
             return setsockopt(socket, CInt(IPPROTO_TCP), TCP_CORK, &value, socklen_t(MemoryLayout<CInt>.size)) == 0
         }
 
-        private func take(from socket: CInt) {
+        /// A connection has been given up, and its socket is about to be closed.
+        func take(from socket: CInt) {
             let port = Self.localPort(of: socket)
-            open.remove(socket)
-            found[port] = nil
+            remove(socket)
             corked.removeAll { $0 == socket }
             var data = Data(count: Self.limit)
             let count = data.withUnsafeMutableBytes { recv(socket, $0.baseAddress, $0.count, CInt(MSG_DONTWAIT)) }
             data.removeSubrange(max(0, count)...)
-            if !data.isEmpty { words[port] = data }
+            // Whose they are must be beyond doubt.
+            if !data.isEmpty, open[port] == nil { words[port] = data }
         }
 
         private static func localPort(of socket: CInt) -> CInt {

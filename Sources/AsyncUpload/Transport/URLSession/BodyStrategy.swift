@@ -34,6 +34,7 @@ enum BodyStrategy: Sendable, CaseIterable {
         guard let body else { return session.dataTask(with: request) }
         if Platform.usesFoundationNetworking { Self.suppressAddedFields(&request) }
         switch (self, body.contents) {
+        // The second does not occur: see ``needsFile(for:)``.
         case (.streamed, _), (.native, .composite):
             request.setValue(String(body.length), forHTTPHeaderField: "Content-Length")
             return session.uploadTask(withStreamedRequest: request)
