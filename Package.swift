@@ -22,7 +22,7 @@ let package = Package(
             name: "InteropTests",
             dependencies: ["AsyncUpload"],
             path: "Tests/Interop",
-            exclude: ["nginx.conf"]
+            exclude: ["constraints.txt", "nginx.conf", "parse_form.py"]
         ),
         .testTarget(name: "LoopbackServerTests", dependencies: ["LoopbackServer"]),
         .testTarget(name: "UploadToolTests", dependencies: ["upload", "AsyncUpload", "LoopbackServer"]),

@@ -14,15 +14,18 @@ enum Body: String, CaseIterable, CustomTestStringConvertible {
         switch self {
         case .data: .data(bytes)
         case .file: .file(try folder.write(UUID().uuidString, bytes))
-        case .streamOfKnownLength: .stream(length: Int64(bytes.count)) { Self.pieces(of: bytes) }
-        case .streamOfUnknownLength: .stream { Self.pieces(of: bytes) }
+        case .streamOfKnownLength: .stream(length: Int64(bytes.count)) { AsyncStream(bytes) }
+        case .streamOfUnknownLength: .stream { AsyncStream(bytes) }
         }
     }
+}
 
-    private static func pieces(of bytes: Data) -> AsyncStream<Data> {
-        AsyncStream { continuation in
+extension AsyncStream<Data> {
+    /// The bytes in pieces of 10,000.
+    init(_ bytes: Data) {
+        self.init { continuation in
             for start in stride(from: 0, to: bytes.count, by: 10_000) {
-                continuation.yield(bytes[start..<min(start + 10_000, bytes.count)])
+                continuation.yield(bytes[start..<Swift.min(start + 10_000, bytes.count)])
             }
             continuation.finish()
         }

@@ -17,11 +17,21 @@ import Testing
 )
 struct Interop {}
 
+/// Forms, read by parsers of others; one server does it for all tests.
+@Suite(
+    .enabled("ASYNCUPLOAD_PYTHON names no Python with httpbin, gunicorn and werkzeug") { await FormServer.isInstalled },
+    .hasFormServer,
+    .timeLimit(.minutes(1))
+)
+struct Forms {}
+
 /// Where these tests must not be left out, the environment says so.
-@Test("nginx and openssl are installed where they have to be")
-func requirements() {
+@Test("The servers are installed where they have to be")
+func requirements() async {
     let isRequired = ProcessInfo.processInfo.environment["ASYNCUPLOAD_REQUIRE_INTEROP"] != nil
     #expect(NginxServer.isInstalled || !isRequired)
+    let hasFormServer = await FormServer.isInstalled
+    #expect(hasFormServer || !isRequired)
 }
 
 extension NginxServer {
@@ -50,10 +60,11 @@ func randomBytes(_ count: Int) throws -> Data {
 /// Waits until something is so; for what gives no event when it changes.
 func eventually(
     _ comment: Comment,
+    within limit: Duration = .seconds(10),
     sourceLocation: SourceLocation = #_sourceLocation,
     _ condition: () throws -> Bool
 ) async throws {
-    let deadline = ContinuousClock.now + .seconds(10)
+    let deadline = ContinuousClock.now + limit
     while try !condition() {
         guard ContinuousClock.now < deadline else {
             Issue.record(comment, sourceLocation: sourceLocation)

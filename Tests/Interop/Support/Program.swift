@@ -4,12 +4,13 @@ import Foundation
 struct Program: Sendable {
     let url: URL
 
+    /// - Parameter name: what it is called, or where it is.
     /// - Returns: `nil` when it is not installed.
     init?(_ name: String) {
         let variable = ProcessInfo.processInfo.environment["PATH"] ?? ""
         // Where servers are is not in everybody's path.
         let folders: [Substring] = variable.split(separator: ":") + ["/usr/sbin", "/usr/local/sbin"]
-        let paths = folders.map { "\($0)/\(name)" }
+        let paths = name.contains("/") ? [name] : folders.map { "\($0)/\(name)" }
         guard let path = paths.first(where: FileManager.default.isExecutableFile) else { return nil }
         url = URL(fileURLWithPath: path)
     }

@@ -35,6 +35,11 @@ final class ServerProcess: Sendable {
     }
 
     deinit {
+        end()
+    }
+
+    /// Stops it, unless that has been done, and waits until it has ended.
+    func end() {
         guard process.isRunning else { return }
         try? lifeline.fileHandleForWriting.close()
         if ended.wait(timeout: .now() + 10) == .timedOut { Issue.record("the server does not end") }

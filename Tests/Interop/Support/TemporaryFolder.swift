@@ -10,6 +10,10 @@ final class TemporaryFolder: Sendable {
     }
 
     deinit {
+        remove()
+    }
+
+    func remove() {
         try? FileManager.default.removeItem(at: url)
     }
 
