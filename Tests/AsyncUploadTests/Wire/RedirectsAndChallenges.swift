@@ -7,6 +7,27 @@ extension OverTheWire {
     /// Redirects, 401 and their like: cases C01, C24, C25, C27 to C29.
     @Suite struct Redirects {
         @Test(
+            "A server that answers early and then closes gets the next request on another connection",
+            arguments: BodyKind.endingEarly
+        )
+        func earlyRedirect(kind: BodyKind) async throws {
+            let lane = try Lane()
+            lane.server.route("POST", "/from") { exchange in
+                try exchange.respond(307, headers: [("Location", "/to")])
+                try exchange.readBody()
+                // Long enough for a request that comes here to be lost.
+                try exchange.wait(.milliseconds(100))
+                exchange.reset()
+            }
+            lane.server.route("POST", "/to", LoopbackServer.accept(keeping: true))
+            for _ in 0..<5 {
+                let seen = try await lane.upload(bytes(400_000), as: kind, to: "/from", method: "POST")
+                #expect(seen.response != nil, "\(String(describing: seen.error))")
+                #expect(lane.server.requests.last?.body == bytes(400_000))
+            }
+        }
+
+        @Test(
             "C24: 307 and 308 send the whole body again",
             arguments: [307, 308],
             BodyKind.endingEarly

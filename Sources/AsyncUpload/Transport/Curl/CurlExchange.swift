@@ -298,9 +298,16 @@
                 return 0
             }
             guard let head else { return line.count }
+            if mayBeClosed(after: head) { closeConnection() }
             // libcurl stops sending after a refusal, but goes on waiting for the body that it was told to wait for.
             if machine.isWaitingForBody { onReadable(self) }
             return apply(machine.didReceive(head, at: .now)) ? line.count : 0
+        }
+
+        /// A server that refuses or redirects a body before it has read it reads a little more of it, 64 KiB perhaps, and then
+        /// closes: what goes out on the same connection next would be lost with it.
+        private func mayBeClosed(after head: ResponseHead) -> Bool {
+            head.statusCode >= 300 && outgoing.body.map { $0.length ?? .max > 32 << 10 } ?? false
         }
 
         private func receive(_ data: UnsafeRawBufferPointer) -> Int {
