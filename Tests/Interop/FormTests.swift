@@ -75,6 +75,29 @@ extension Forms {
             #expect(answer.files == Dictionary(uniqueKeysWithValues: Body.allCases.map { ($0.rawValue, file) }))
         }
 
+        /// The server answers at once, leaves the body unread, and closes the connection without having said so.
+        @Test("A redirect of a large form is followed", arguments: Carrier.allCases, Body.allCases)
+        func largeRedirect(carrier: Carrier, body: Body) async throws {
+            struct Answer: Decodable {
+                let form: [String: OneOrMany]
+            }
+            let text = String(decoding: randomLetters(400_000), as: UTF8.self)
+            var form = MultipartForm()
+            form.append(try body.of(Data(text.utf8), in: server.folder), name: "text")
+            for _ in 0..<5 {
+                let answer: Answer = try await server.reading(
+                    "/redirect-to?url=/post&status_code=307",
+                    .multipart(form),
+                    by: carrier.uploader()
+                )
+                #expect(answer.form == ["text": .one(text)])
+            }
+        }
+
+        private func randomLetters(_ count: Int) -> [UInt8] {
+            (0..<count).map { _ in UInt8.random(in: UInt8(ascii: "a")...UInt8(ascii: "z")) }
+        }
+
         @Test("Parts stay in order, also those with one name", arguments: Carrier.allCases)
         func order(carrier: Carrier) async throws {
             var form = MultipartForm()
