@@ -16,7 +16,7 @@ struct EventCost {
     }
 
     func run() async throws {
-        print("One file of \(byteCount >> 20) MiB to a server in this process, \(rounds) rounds, medians.\n")
+        print("One file of \(byteCount >> 20) MiB to a server in another process, \(rounds) rounds, medians.\n")
         let uploader = Uploader()
         let measurements = try await TemporaryFiles.withOne(of: byteCount) { file in
             // The first time the file is not in memory yet.

@@ -9,6 +9,8 @@ enum Scenario {
     case help
     /// What ``Comparison`` runs in a process of its own.
     case single(Contestant, file: URL, url: URL)
+    /// What ``CheckedServer`` runs in a process of its own.
+    case sink
 
     static let usage = """
         usage: Benchmarks [MiB] [rounds]          one file against Foundation, and cancelling
@@ -38,6 +40,8 @@ enum Scenario {
         case "events":
             guard let numbers = Self.numbers(rest, insteadOf: [1024, 15]) else { return nil }
             self = .events(mebibytes: numbers[0], rounds: numbers[1])
+        case "sink" where rest.isEmpty:
+            self = .sink
         case "help" where rest.isEmpty:
             self = .help
         default:
@@ -64,6 +68,8 @@ enum Scenario {
             try await ToolComparison(byteCount: mebibytes << 20, rounds: rounds).run()
         case .events(let mebibytes, let rounds):
             try await EventCost(byteCount: mebibytes << 20, rounds: rounds).run()
+        case .sink:
+            try SinkServer.serveUntilInputEnds()
         case .help:
             FileHandle.standardError.write(Data(Self.usage.utf8))
         case .single(let contestant, let file, let url):

@@ -24,7 +24,7 @@ struct SmallFiles {
     }
 
     func run() async throws {
-        print("Small files to a server in this process, \(rounds) rounds. Medians of uploads per second:\n")
+        print("Small files to a server in another process, \(rounds) rounds. Medians of uploads per second:\n")
         let table = Table(widths: [25, 11, 10, 30])
         table.printRow("", Contestant.asyncUpload.rawValue, Contestant.foundation.rawValue, "ratio")
         for workload in Self.workloads { try await run(workload, table) }
