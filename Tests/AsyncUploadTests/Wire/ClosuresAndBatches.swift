@@ -36,7 +36,7 @@ extension OverTheWire {
             lane.server.route(nil, "/*", LoopbackServer.accept())
             let count = Locked(0)
             let ended = DispatchSemaphore(value: 0)
-            _ = try await lane.uploader.upload(for: lane.request("/x"), from: bytes(50_000_000)) { progress in
+            _ = try await lane.uploader.upload(for: lane.request("/x"), from: bytes(5_000_000)) { progress in
                 // Waits for the server to have everything: the upload goes on in the meantime.
                 let isFirst = count.withLock { count in
                     count += 1
