@@ -161,31 +161,16 @@
             ended.open()
         }
 
-        /// Whether there is something to tell.
-        var hasEvents: Bool { !untold.isEmpty }
-
-        /// Whether some of it is more than how much was sent.
-        private(set) var hasNews = false
-
         /// Tells what has happened, once libcurl has no more to do for now: to wake a reader costs more than most events.
         func flush() {
             for event in untold { continuation.yield(event) }
             untold.removeAll(keepingCapacity: true)
-            hasNews = false
         }
 
         private func tell(_ events: [TransferEvent]) {
             guard !events.isEmpty else { return }
             if untold.isEmpty { onEvents(self) }
             untold += events
-            hasNews =
-                hasNews
-                || events.contains { event in
-                    switch event {
-                    case .sent, .bodyEnd: false
-                    case .interim, .head, .data: true
-                    }
-                }
         }
 
         // MARK: Options

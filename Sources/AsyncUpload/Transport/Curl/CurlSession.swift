@@ -3,29 +3,16 @@
     import Foundation
 
     /// The transfers that have something to tell.
-    ///
-    /// How much was sent may wait for a moment: the response to a small upload is often there by then, and its reader is
-    /// woken once and not twice.
     private final class Outbox {
-        static let patience = Duration.milliseconds(10)
-
         private var exchanges: [CurlExchange] = []
-        private var deadline: TransferMachine.Instant?
 
         func add(_ exchange: CurlExchange) {
             exchanges.append(exchange)
         }
 
-        /// - Returns: whether something waits still.
-        func flush(at now: TransferMachine.Instant) -> Bool {
-            let isDue = deadline.map { $0 <= now } ?? false
-            exchanges.removeAll { exchange in
-                if isDue || exchange.hasNews { exchange.flush() }
-                return !exchange.hasEvents
-            }
-            if isDue || exchanges.isEmpty { deadline = nil }
-            if deadline == nil, !exchanges.isEmpty { deadline = now + Self.patience }
-            return deadline != nil
+        func flush() {
+            for exchange in exchanges { exchange.flush() }
+            exchanges.removeAll(keepingCapacity: true)
         }
     }
 
@@ -120,9 +107,8 @@
                 if let exchange = exchanges[easy] { conclude(exchange, code) }
             }
             sockets.forget()
-            let now = TransferMachine.Instant.now
-            let timeout = endOverdueExchanges(at: now)
-            return outbox.flush(at: now) ? min(timeout, CInt(Outbox.patience / .milliseconds(1))) : timeout
+            outbox.flush()
+            return endOverdueExchanges()
         }
 
         /// Ends every transfer and lets go of the handles.
@@ -173,8 +159,9 @@
             spareHandles.append(easy)
         }
 
-        private func endOverdueExchanges(at now: TransferMachine.Instant) -> CInt {
+        private func endOverdueExchanges() -> CInt {
             guard !exchanges.isEmpty else { return .max }
+            let now = TransferMachine.Instant.now
             if now >= nextCheck {
                 nextCheck = now + (exchanges.values.map(\.checkInterval).min() ?? .seconds(1))
                 for exchange in exchanges.values {
