@@ -102,7 +102,12 @@ struct TransferMachine {
     mutating func didRunOutOfBody(at now: Instant) -> Effects {
         didConnect(at: now)
         isWaitingForBody = true
-        return tellWhatWasHeldBack(at: now)
+        return lacksLastByte ? .none : tellWhatWasHeldBack(at: now)
+    }
+
+    /// A stream's last byte is kept until its end is known, which is mostly at once: until it is not, that is no news.
+    private var lacksLastByte: Bool {
+        bytesSent > 0 && bodyLength.map { $0 - bytesSent == 1 } ?? false
     }
 
     /// Nobody knows when there will be more to send.
@@ -125,7 +130,7 @@ struct TransferMachine {
         if bytes > 0 { isConnected = true }
         bytesSent = bytes
         isBodySent = bytes == bodyLength
-        guard !isEnded, gate.passes(bytes, at: now) else { return .none }
+        guard !isEnded, !lacksLastByte, gate.passes(bytes, at: now) else { return .none }
         hasToldBodyEnd = isBodySent
         return Effects(events: isBodySent ? [.sent(bytes), .bodyEnd] : [.sent(bytes)])
     }

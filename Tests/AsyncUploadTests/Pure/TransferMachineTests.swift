@@ -300,6 +300,17 @@ struct TransferMachineTests {
         #expect(words(machine.didPass(start + .milliseconds(200))) == [])
     }
 
+    @Test("C04: all but the last byte is told only when the last one is late")
+    func lastByte() {
+        var machine = machine(10)
+        #expect(words(machine.didSend(9, at: start)) == [])
+        #expect(words(machine.didRunOutOfBody(at: start)) == [])
+        var late = machine
+        #expect(words(machine.didSend(10, at: start)) == ["sent 10", "body end"])
+        #expect(words(late.didPass(start + .milliseconds(250))) == ["sent 9"])
+        #expect(words(late.didSend(10, at: start + .seconds(1))) == ["sent 10", "body end"])
+    }
+
     @Test("After a refusal the body is not waited for any more: what stands still then has stalled")
     func refusalWhileWaiting() {
         var machine = machine(nil)
