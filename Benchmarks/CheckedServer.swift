@@ -1,6 +1,15 @@
 import Foundation
+import LoopbackServer
 
 enum CheckedServer {
+    /// What has come, as the server's process reports it.
+    private struct Counts: Codable {
+        /// Accepted uploads, by how many bytes they had.
+        var uploads: [Int64: Int] = [:]
+        /// Whatever else has come.
+        var others = 0
+    }
+
     /// Has something sent to a server in a process of its own, which shares nothing with those that are measured.
     ///
     /// - Parameters:
@@ -22,11 +31,29 @@ enum CheckedServer {
         let result = try await send(try url(from: output.fileHandleForReading))
         try input.fileHandleForWriting.close()
         let report = try output.fileHandleForReading.readToEnd() ?? Data()
-        let counts = try JSONDecoder().decode(SinkServer.Counts.self, from: report)
-        guard counts.uploads == [byteCount: count], counts.rejections == 0 else {
+        let counts = try JSONDecoder().decode(Counts.self, from: report)
+        guard counts.uploads == [Int64(byteCount): count], counts.others == 0 else {
             throw Failure(description: "expected \(count) uploads of \(byteCount) bytes, got: \(counts)")
         }
         return result
+    }
+
+    /// Prints a URL to send to, and at the end of standard input what has come.
+    static func serveUntilInputEnds() throws {
+        let server = try LoopbackServer()
+        server.route("PUT", "/*", LoopbackServer.sink)
+        try FileHandle.standardOutput.write(contentsOf: Data("\(server.url("/file").absoluteString)\n".utf8))
+        while readLine() != nil {}
+        let snapshot = server.snapshot
+        var counts = Counts(others: snapshot.rejections.count)
+        for request in snapshot.requests {
+            if request.status == 200, request.isComplete {
+                counts.uploads[request.bodyByteCount, default: 0] += 1
+            } else {
+                counts.others += 1
+            }
+        }
+        try FileHandle.standardOutput.write(contentsOf: JSONEncoder().encode(counts))
     }
 
     private static func url(from output: FileHandle) throws -> URL {

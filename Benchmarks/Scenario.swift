@@ -69,7 +69,7 @@ enum Scenario {
         case .events(let mebibytes, let rounds):
             try await EventCost(byteCount: mebibytes << 20, rounds: rounds).run()
         case .sink:
-            try SinkServer.serveUntilInputEnds()
+            try CheckedServer.serveUntilInputEnds()
         case .help:
             FileHandle.standardError.write(Data(Self.usage.utf8))
         case .single(let contestant, let file, let url):
