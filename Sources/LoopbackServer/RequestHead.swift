@@ -48,11 +48,8 @@ struct RequestHead: Sendable {
     func has(_ name: String, listing token: String) -> Bool {
         fields.contains { field in
             isSame(field.name, name)
-                && field.value.split(separator: ",").contains { element in
-                    let blanks = 0...0x20 as ClosedRange<UInt8>
-                    let start = element.utf8.drop { blanks.contains($0) }
-                    let end = start.lastIndex { !blanks.contains($0) }
-                    return end.map { isSame(String(element[start.startIndex...$0]), token) } ?? token.isEmpty
+                && field.value.split(separator: ",").contains {
+                    isSame(String(decoding: RequestHead.trimmed($0.utf8), as: UTF8.self), token)
                 }
         }
     }
@@ -82,10 +79,10 @@ struct RequestHead: Sendable {
         return (latin1(line[..<colon]), latin1(trimmed(value)))
     }
 
-    private static func trimmed(_ value: Slice<UnsafeRawBufferPointer>) -> Slice<UnsafeRawBufferPointer> {
+    private static func trimmed<Bytes: BidirectionalCollection<UInt8>>(_ value: Bytes) -> Bytes.SubSequence {
         func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
         let start = value.drop(while: isBlank)
-        return start[..<(start.lastIndex { !isBlank($0) }.map { $0 + 1 } ?? start.startIndex)]
+        return start.lastIndex { !isBlank($0) }.map { start[...$0] } ?? start.prefix(0)
     }
 
     private static func framing(

@@ -8,7 +8,7 @@ import Foundation
     private let streamType = Int32(SOCK_STREAM.rawValue)
     private let sendFlags = Int32(MSG_NOSIGNAL)
     /// Has the kernel drop what it would copy.
-    private let discardFlags: Int32? = Int32(MSG_TRUNC)
+    private let discardFlags = Int32(MSG_TRUNC)
     private let quietOptions: [Int32] = []
     /// POLLRDHUP: the peer has shut down its writing side, whether or not unread data lie before that.
     private let hangUpEvents: Int16 = 0x2000
@@ -17,7 +17,7 @@ import Foundation
 
     private let streamType = SOCK_STREAM
     private let sendFlags: Int32 = 0
-    private let discardFlags: Int32? = nil
+    private let discardFlags: Int32 = 0
     private let quietOptions = [SO_NOSIGPIPE]
     private let hangUpEvents = Int16(POLLHUP)
 #endif
@@ -97,7 +97,7 @@ struct Socket: Sendable {
     /// - Parameter discarding: Where the system can drop the bytes without copying them, the buffer stays as it was.
     func receive(into buffer: UnsafeMutableRawBufferPointer, discarding: Bool = false) throws -> Int? {
         while true {
-            let count = recv(descriptor, buffer.baseAddress, buffer.count, discarding ? discardFlags ?? 0 : 0)
+            let count = recv(descriptor, buffer.baseAddress, buffer.count, discarding ? discardFlags : 0)
             if count >= 0 { return count }
             if errno == EAGAIN || errno == EWOULDBLOCK { return nil }
             if errno != EINTR { throw LoopbackError.peerClosed }

@@ -36,9 +36,9 @@ enum Flag: String, CaseIterable {
     var takesValue: Bool {
         switch self {
         case .include, .silent, .verbose, .help, .version, .demo, .noLocation, .insecure: false
-        case .form, .formString, .data, .dataRaw, .dataBinary, .dataURLEncode, .json: true
-        case .request, .header, .user, .bearer, .output, .progress, .parallel, .maxRedirects, .transport,
-            .cacert, .cert, .key, .limitRate, .timeout, .stallTimeout, .connectTimeout:
+        case .request, .header, .user, .bearer, .form, .formString, .data, .dataRaw, .dataBinary, .dataURLEncode, .json,
+            .output, .progress, .parallel, .maxRedirects, .transport, .cacert, .cert, .key, .limitRate, .timeout,
+            .stallTimeout, .connectTimeout:
             true
         }
     }

@@ -13,11 +13,6 @@ extension Forms {
 
         @Test("httpbin finds every field and file", arguments: Carrier.allCases)
         func httpbin(carrier: Carrier) async throws {
-            struct Answer: Decodable {
-                let form: [String: OneOrMany]
-                let files: [String: String]
-                let data: String
-            }
             let bytes = try Data([0xff, 0x00]) + randomBytes(100_000)
             var form = MultipartForm()
             form.append("Ann", name: "author")
@@ -29,7 +24,7 @@ extension Forms {
             form.append(.data(Data("Grüße 🎬\r\n".utf8)), name: "text", filename: "text.txt")
             form.append(.stream { AsyncStream(bytes) }, name: "stream", filename: "a", contentType: "a/b")
             form.append(.data(Data()), name: "empty", filename: "")
-            let answer: Answer = try await server.reading("/post", .multipart(form), by: carrier.uploader())
+            let answer: HTTPBinAnswer = try await server.reading("/post", .multipart(form), by: carrier.uploader())
             #expect(
                 answer.form == [
                     "author": .one("Ann"), "repeated": .many(["one", "two"]), "value": .one("{\"a\":1}"),
@@ -49,10 +44,6 @@ extension Forms {
 
         @Test("A redirect keeps the form", arguments: Carrier.allCases, [307, 308])
         func redirect(carrier: Carrier, status: Int) async throws {
-            struct Answer: Decodable {
-                let form: [String: OneOrMany]
-                let files: [String: String]
-            }
             // Of what nobody has asked for the server reads 64 KiB, and closes the connection if there is more.
             let bytes = try Data([0xff]) + randomBytes(10_000)
             var form = MultipartForm()
@@ -65,7 +56,7 @@ extension Forms {
                     contentType: "a/b"
                 )
             }
-            let answer: Answer = try await server.reading(
+            let answer: HTTPBinAnswer = try await server.reading(
                 "/redirect-to?url=/post&status_code=\(status)",
                 .multipart(form),
                 by: carrier.uploader()
@@ -78,14 +69,11 @@ extension Forms {
         /// The server answers at once, leaves the body unread, and closes the connection without having said so.
         @Test("A redirect of a large form is followed", arguments: Carrier.allCases, Body.allCases)
         func largeRedirect(carrier: Carrier, body: Body) async throws {
-            struct Answer: Decodable {
-                let form: [String: OneOrMany]
-            }
             let text = String(decoding: randomLetters(400_000), as: UTF8.self)
             var form = MultipartForm()
             form.append(try body.of(Data(text.utf8), in: server.folder), name: "text")
             for _ in 0..<5 {
-                let answer: Answer = try await server.reading(
+                let answer: HTTPBinAnswer = try await server.reading(
                     "/redirect-to?url=/post&status_code=307",
                     .multipart(form),
                     by: carrier.uploader()
@@ -184,21 +172,6 @@ extension Forms {
                 content: bytes
             )
             #expect(first.last?.parts == [deep])
-        }
-    }
-}
-
-/// What httpbin says about a name: the value, or all of them where there are more.
-enum OneOrMany: Decodable, Equatable {
-    case one(String)
-    case many([String])
-
-    init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        do {
-            self = .one(try container.decode(String.self))
-        } catch {
-            self = .many(try container.decode([String].self))
         }
     }
 }

@@ -102,17 +102,12 @@ extension Forms {
 
         @Test("httpbin finds every field", arguments: Carrier.allCases)
         func httpbin(carrier: Carrier) async throws {
-            struct Answer: Decodable {
-                let form: [String: OneOrMany]
-                let files: [String: String]
-                let data: String
-            }
             let large = String(repeating: "ü ", count: 50_000)
             let request = try URLRequest.post(
                 server.url("/post"),
                 form: ["author": "Ann & Bob", "repeated": "1", "repeated": "2", "": "", "large": large]
             )
-            let answer: Answer = try await carrier.uploader().send(request).decode()
+            let answer: HTTPBinAnswer = try await carrier.uploader().send(request).decode()
             #expect(
                 answer.form == [
                     "author": .one("Ann & Bob"), "repeated": .many(["1", "2"]), "": .one(""), "large": .one(large),
@@ -123,11 +118,7 @@ extension Forms {
 
         @Test("A form without fields is an empty body", arguments: Carrier.allCases)
         func empty(carrier: Carrier) async throws {
-            struct Answer: Decodable {
-                let form: [String: OneOrMany]
-                let headers: [String: String]
-            }
-            let answer: Answer = try await carrier.uploader().send(.post(server.url("/post"), form: [])).decode()
+            let answer: HTTPBinAnswer = try await carrier.uploader().send(.post(server.url("/post"), form: [])).decode()
             #expect(answer.form.isEmpty)
             #expect(answer.headers["Content-Length"] == "0")
             #expect(answer.headers["Content-Type"] == "application/x-www-form-urlencoded")

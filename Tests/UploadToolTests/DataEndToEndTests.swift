@@ -160,14 +160,7 @@ struct DataEndToEndTests {
     @Test func binaryFileStaysOutOfMemory() async throws {
         let server = try LoopbackServer(receiveBufferSize: 64 << 10)
         let growing = try tool.folder.write("growing", Data(count: 32 << 20))
-        server.route(nil, "*") { exchange in
-            _ = try exchange.readBody(upTo: 1000)
-            let handle = try FileHandle(forWritingTo: growing)
-            try handle.seekToEnd()
-            try handle.write(contentsOf: Data("more".utf8))
-            try handle.close()
-            try exchange.readBody()
-        }
+        server.route(nil, "*", LoopbackServer.appending(to: growing))
         let result = try await tool.run("--data-binary", "@growing", server.url("/x").absoluteString)
         #expect(result.status == 26)
         #expect(result.errors.hasPrefix("upload: growing: The file changed while it was sent"))

@@ -157,14 +157,7 @@ struct StandardInputEndToEndTests {
     @Test func changedFile() async throws {
         let server = try LoopbackServer(receiveBufferSize: 64 << 10)
         let growing = try tool.folder.write("growing", Data(count: 32 << 20))
-        server.route(nil, "*") { exchange in
-            _ = try exchange.readBody(upTo: 1000)
-            let handle = try FileHandle(forWritingTo: growing)
-            try handle.seekToEnd()
-            try handle.write(contentsOf: Data("more".utf8))
-            try handle.close()
-            try exchange.readBody()
-        }
+        server.route(nil, "*", LoopbackServer.appending(to: growing))
         let url = server.url("/x").absoluteString
         let result = try await run("exec \"$0\" \"$@\" < growing", "-", url)
         #expect(result.status == 26)

@@ -74,10 +74,15 @@ final class CompositeBodySource: BodySource {
 
     /// - Parameter sources: whose lengths together are no more than `Int64.max`.
     init(_ sources: [any BodySource]) {
-        let offsets = sources.reduce(into: [0 as Int64]) { $0.append(($0.last ?? 0) + $1.length) }
-        emptySources = zip(offsets, sources).filter { $0.1.length == 0 }
-        self.sources = sources.filter { $0.length > 0 }
-        self.offsets = self.sources.reduce(into: [0]) { $0.append(($0.last ?? 0) + $1.length) }
+        var end: Int64 = 0
+        let placed = sources.map { source in
+            defer { end += source.length }
+            return (offset: end, source: source)
+        }
+        emptySources = placed.filter { $0.source.length == 0 }
+        let others = placed.filter { $0.source.length > 0 }
+        self.sources = others.map(\.source)
+        offsets = others.map(\.offset) + [end]
     }
 
     var length: Int64 { offsets.last ?? 0 }

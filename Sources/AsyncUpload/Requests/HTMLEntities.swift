@@ -14,7 +14,7 @@ enum HTMLEntities {
             result += rest[..<start]
             let behind = rest[rest.index(after: start)...]
             // Neither a name nor a number has anything else in it.
-            let name = behind.prefix { $0 == "#" || $0.isASCII && isalnum(CInt($0.value)) != 0 }
+            let name = behind.prefix { $0 == "#" || UInt8(exactly: $0.value)?.isAlphanumericASCII == true }
             if behind[name.endIndex...].first == ";", let scalar = scalar(for: String(name)) {
                 result.append(scalar)
                 rest = behind[name.endIndex...].dropFirst()

@@ -28,10 +28,14 @@ enum RequestValidation {
         ["GET", "HEAD", "TRACE"].contains(request.httpMethod ?? "GET")
     }
 
-    /// CR, LF or NUL in a field would let its value become other fields (RFC 9110 §5.5).
+    /// CR, LF or NUL in a value would let it become other fields (RFC 9110 §5.5).
+    static func isFieldValue(_ value: String) -> Bool {
+        !value.utf8.contains { $0 == 0 || $0 == 10 || $0 == 13 }
+    }
+
     private static func checkField(_ name: String, _ value: String) throws {
         guard isToken(name) else { throw invalid("the header field name \(name.debugDescription)") }
-        guard !value.utf8.contains(where: { $0 == 0 || $0 == 10 || $0 == 13 }) else {
+        guard isFieldValue(value) else {
             throw invalid("the value of the header field \(name) has a line break or a NUL in it")
         }
     }
@@ -53,14 +57,7 @@ enum RequestValidation {
     /// RFC 9110 §5.6.2.
     static func isToken(_ text: String) -> Bool {
         !text.isEmpty
-            && text.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"):
-                    true
-                default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
-                }
-            }
+            && text.utf8.allSatisfy { $0.isAlphanumericASCII || "!#$%&'*+-.^_`|~".utf8.contains($0) }
     }
 
     private static func invalid(_ detail: String) -> UploadError {

@@ -16,7 +16,7 @@ enum PercentEncoding {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.utf8.count)
         for byte in text.utf8 {
-            if isAlphanumeric(byte) || marks.utf8.contains(byte) {
+            if byte.isAlphanumericASCII || marks.utf8.contains(byte) {
                 bytes.append(byte)
             } else if let space, byte == UInt8(ascii: " ") {
                 bytes.append(space)
@@ -25,14 +25,5 @@ enum PercentEncoding {
             }
         }
         return String(decoding: bytes, as: UTF8.self)
-    }
-
-    private static func isAlphanumeric(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"):
-            true
-        default: false
-        }
     }
 }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import AsyncUpload
 
-@Suite("The buffer between who makes a body and who sends it", .timeLimit(.minutes(3)))
+@Suite("The buffer between who makes a body and who sends it", .timeLimit(.minutes(1)))
 struct BodyPipeTests {
     private struct Broken: Error {}
 

@@ -58,7 +58,7 @@ struct MultipartEncoding: Sendable {
         var lines = ["--\(boundary)", "Content-Disposition: form-data; name=\"\(name)\""]
         if let filename = part.filename { lines[1] += "; filename=\"\(Self.escaped(filename))\"" }
         if let type = part.contentType, !type.isEmpty {
-            guard !type.utf8.contains(where: { $0 == 0 || $0 == 10 || $0 == 13 }) else {
+            guard RequestValidation.isFieldValue(type) else {
                 throw UploadError(.invalidRequest, detail: "the content type of the part \(name.debugDescription)")
             }
             lines.append("Content-Type: \(type)")
