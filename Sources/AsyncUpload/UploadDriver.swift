@@ -151,6 +151,7 @@ struct UploadDriver: Sendable {
                 case .interim: break
                 case .head(let head): story.answer = Answer(head: head)
                 case .data(let data): story.answer?.body.append(data)
+                case .connection: break
                 }
             }
             return nil

@@ -134,10 +134,17 @@ int clibcurl_set_prerequest_function(clibcurl_easy *easy, int option, clibcurl_p
 }
 
 int clibcurl_easy_pause(clibcurl_easy *easy, int bits) { return curl.easy_pause(easy, bits); }
+long clibcurl_get_long(clibcurl_easy *easy, int information) {
+    long value = -1;
+    return curl.easy_getinfo(easy, information, &value) == 0 ? value : -1;
+}
+const char *clibcurl_get_string(clibcurl_easy *easy, int information) {
+    const char *value = NULL;
+    return curl.easy_getinfo(easy, information, &value) == 0 ? value : NULL;
+}
 bool clibcurl_was_connection_reused(clibcurl_easy *easy) {
-    long connections = -1;
     // CURLINFO_NUM_CONNECTS
-    return curl.easy_getinfo(easy, 0x200000 + 26, &connections) == 0 && connections == 0;
+    return clibcurl_get_long(easy, 0x200000 + 26) == 0;
 }
 
 clibcurl_list *clibcurl_list_append(clibcurl_list *list, const char *text) { return curl.slist_append(list, text); }

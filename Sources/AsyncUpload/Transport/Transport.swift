@@ -29,7 +29,8 @@ struct OutgoingRequest: Sendable {
 /// An exchange that is under way.
 struct Transfer: Sendable {
     /// What happens, in order: byte counts and interim heads, then one final head, then data, then the end. The end
-    /// without an error means that the response is complete. The body's bytes may still be counted after the head.
+    /// without an error means that the response is complete. The body's bytes may still be counted after the head. What
+    /// is known of the connection comes at most once, at any time before the end.
     ///
     /// Fails with ``UploadError``. Ending the iteration early stops the exchange.
     let events: AsyncThrowingStream<TransferEvent, any Error>
@@ -49,4 +50,7 @@ enum TransferEvent: Sendable {
     case head(ResponseHead)
     /// The next piece of the response's body.
     case data(Data)
+    /// The connection that the exchange used, the last one if it was begun anew. There is none where there was no
+    /// connection, and where the library underneath tells nothing: `URLSession` on Linux.
+    case connection(ConnectionFacts)
 }

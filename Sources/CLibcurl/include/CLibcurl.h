@@ -47,6 +47,11 @@ int clibcurl_easy_pause(clibcurl_easy *easy, int bits);
 /// Whether the transfer began on a connection that was there already.
 bool clibcurl_was_connection_reused(clibcurl_easy *easy);
 
+/// A piece of information that is a number; -1 when there is none.
+long clibcurl_get_long(clibcurl_easy *easy, int information);
+/// A piece of information that is a text, which lives until the handle is used again; null when there is none.
+const char *clibcurl_get_string(clibcurl_easy *easy, int information);
+
 /// Adds a copy of the text; returns the new head of the list, or null when there is no memory.
 clibcurl_list *clibcurl_list_append(clibcurl_list *list, const char *text);
 void clibcurl_list_free(clibcurl_list *list);

@@ -35,6 +35,7 @@ struct TransferMachineTests {
             case .interim(let head): "interim \(head.statusCode)"
             case .head(let head): "head \(head.statusCode)"
             case .data(let data): "data \(data.count)"
+            case .connection: "connection"
             }
         }
         let error = effects.error.map {

@@ -25,6 +25,7 @@ final class FakeTransport: Transport {
         case interim(Int)
         case head(Int, [String: String] = [:])
         case data(String)
+        case connection(ConnectionFacts)
         case hold(Point)
         case fail(any Error)
     }
@@ -143,6 +144,7 @@ final class FakeTransport: Transport {
             case .interim(let status): continuation.yield(.interim(Self.head(status, [:], of: received)))
             case .head(let status, let fields): continuation.yield(.head(Self.head(status, fields, of: received)))
             case .data(let text): continuation.yield(.data(Data(text.utf8)))
+            case .connection(let facts): continuation.yield(.connection(facts))
             case .fail(let error): continuation.finish(throwing: error)
             }
         }

@@ -24,6 +24,8 @@
         private var localPort: CInt = 0
         /// -1 as long as there is none, or as it is unknown.
         private var socket: CInt = -1
+        /// The connection on which the transfer went before it was begun anew.
+        private var formerConnection: ConnectionFacts?
         private var headerFields: OpaquePointer?
         private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: CurlOption.Value.errorBufferSize)
 
@@ -114,6 +116,7 @@
         /// Has the transfer begin anew, on a connection of its own, when it is added again.
         func beginAnew() {
             _ = seek(to: 0)
+            formerConnection = ConnectionFacts(easy)
             (localPort, socket) = (0, -1)
             _ = apply(machine.didBeginAnew(at: .now))
             clibcurl_set_long(easy, CurlOption.freshConnection, 1)
@@ -149,6 +152,7 @@
             let text = String(cString: errorText)
             let reason = text.isEmpty ? String(cString: clibcurl_easy_strerror(code)) : text
             let failure = code == 0 ? nil : CurlErrorTranslation.uploadError(code: code, reason: reason)
+            let connection = ConnectionFacts(easy) ?? formerConnection
             clibcurl_easy_reset(easy)
             clibcurl_list_free(headerFields)
             headerFields = nil
@@ -156,6 +160,7 @@
             pipe = nil
             let effects = machine.didComplete(failure, lastHead: nil)
             tell(effects.events)
+            if let connection { tell([.connection(connection)]) }
             flush()
             continuation.finish(throwing: effects.error)
             ended.open()

@@ -53,6 +53,13 @@ enum CurlOption {
         static let connectionsPerHost: CInt = 7
     }
 
+    /// What can be asked of a transfer.
+    enum Information {
+        static let primaryAddress: CInt = 0x10_0000 + 32
+        static let primaryPort: CInt = 0x20_0000 + 40
+        static let httpVersion: CInt = 0x20_0000 + 46
+    }
+
     enum Value {
         /// HTTP/2 over TLS where the server offers it.
         static let http2OverTLS = 4

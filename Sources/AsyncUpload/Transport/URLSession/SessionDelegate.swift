@@ -97,6 +97,10 @@ actor SessionDelegate {
         update(number) { $0.machine.didReceive(data, at: .now) }
     }
 
+    func didUse(_ number: Int, _ connection: ConnectionFacts) {
+        exchanges[number]?.continuation.yield(.connection(connection))
+    }
+
     func didDeclineChallenge(_ number: Int) {
         exchanges[number]?.declinedChallenge = true
     }

@@ -23,7 +23,7 @@ final class SessionDelegateProxy: NSObject {
         self.delegate.withLock { $0 = delegate }
     }
 
-    private func forward(_ body: @Sendable (isolated SessionDelegate) -> Void) {
+    func forward(_ body: @Sendable (isolated SessionDelegate) -> Void) {
         guard let delegate = delegate.withLock({ $0 }) else { return }
         delegate.assumeIsolated { body($0) }
     }
