@@ -13,6 +13,12 @@ public struct UploadError: Error, Sendable {
     /// How many requests were sent for this upload, those that were answered by a redirect or a challenge included.
     public var attempts: Int
 
+    /// Whether the server may have seen anything of the last request. Where it cannot have, even a request that is not
+    /// idempotent can be sent again.
+    ///
+    /// It is `false` only where that is certain: there was no connection that the request could have been sent on.
+    public internal(set) var mayHaveReachedServer = true
+
     /// The error of the system or the library underneath that led to this one.
     public var underlying: (any Error)?
 

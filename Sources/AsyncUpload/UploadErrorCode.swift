@@ -99,6 +99,15 @@ extension UploadError.Code {
         }
     }
 
+    /// Whether there was no connection that a request could have been sent on, whatever the transport tells otherwise.
+    var excludesConnection: Bool {
+        switch kind {
+        case .hostNotFound, .cannotConnect: true
+        case .secureConnectionFailed, .certificateUntrusted, .certificateHostMismatch: true
+        default: false
+        }
+    }
+
     enum Kind: String, CaseIterable {
         case fileNotFound, permissionDenied, notARegularFile, fileChanged, bodyUnreadable, bodyNotEncodable
         case bodyLengthMismatch, bodyNotReplayable, temporaryFileFailed

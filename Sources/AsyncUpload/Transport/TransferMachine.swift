@@ -50,7 +50,11 @@ struct TransferMachine {
     private var hasToldBodyEnd: Bool
     private var received = 0
     private var lastActivity: Instant
-    private var isConnected = false
+    private var isConnected = false {
+        didSet { wasConnected = wasConnected || isConnected }
+    }
+    /// Whether there ever was a connection, before the library began anew perhaps.
+    private var wasConnected = false
     /// Whether ``didConnect(at:)`` will be called; otherwise a request without bytes tells of nothing but its response.
     var reportsConnections = false
     /// Whether the library waits for more of the body.
@@ -224,7 +228,7 @@ struct TransferMachine {
     mutating func didComplete(_ error: (any Error)?, lastHead: ResponseHead?) -> Effects {
         guard !isEnded else { return .none }
         defer { phase = .ended }
-        if let error = failure ?? error { return Effects(ends: true, error: placed(error)) }
+        if let error = failure ?? error { return Effects(ends: true, error: completed(error)) }
         var effects = Effects(ends: true)
         switch phase {
         case .receiving(let declared): effects.error = Self.defect(declared)
@@ -234,19 +238,22 @@ struct TransferMachine {
                 effects.events = bodyEndToTell() + [.head(lastHead)]
                 effects.error = Self.defect(Self.declaredLength(of: lastHead))
             } else {
-                effects.error = placed(UploadError(.connectionLostAfterBody, detail: "no final response"))
+                effects.error = completed(UploadError(.connectionLostAfterBody, detail: "no final response"))
             }
         }
         return effects
     }
 
-    /// Says when a connection was lost; the library underneath does not know.
-    private func placed(_ error: any Error) -> any Error {
-        guard var error = error as? UploadError, error.code.isConnectionLoss else { return error }
-        error.code =
-            if isBodySent { .connectionLostAfterBody } else if bytesSent > 0 { .connectionLostDuringBody } else {
-                .connectionLostBeforeBody
-            }
+    /// Says what the library underneath does not know: when a connection was lost, and whether there was one at all.
+    private func completed(_ error: any Error) -> any Error {
+        guard var error = error as? UploadError else { return error }
+        if error.code.isConnectionLoss {
+            error.code =
+                if isBodySent { .connectionLostAfterBody } else if bytesSent > 0 { .connectionLostDuringBody } else {
+                    .connectionLostBeforeBody
+                }
+        }
+        if !wasConnected, reportsConnections || error.code.excludesConnection { error.mayHaveReachedServer = false }
         return error
     }
 
