@@ -50,7 +50,7 @@ extension UploadError.Code {
 
     /// The host's name could not be resolved.
     public static let hostNotFound = Self(.hostNotFound)
-    /// No connection could be made.
+    /// No connection could be made. One that ended while TLS was set up on it is none, either.
     public static let cannotConnect = Self(.cannotConnect)
     /// TLS could not be set up: what answers does not speak it, or the two sides have nothing in common.
     public static let secureConnectionFailed = Self(.secureConnectionFailed)

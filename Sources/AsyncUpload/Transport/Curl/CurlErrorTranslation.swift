@@ -23,6 +23,16 @@ enum CurlErrorTranslation {
         return UploadError(kind, detail: detail, underlying: underlying)
     }
 
+    /// Whether the connection ended while TLS was set up on it, by what OpenSSL, GnuTLS or libcurl itself says of that.
+    ///
+    /// - Parameter reason: in lower case.
+    static func isCutOff(_ reason: String) -> Bool {
+        [
+            "connection reset", "broken pipe", "ssl_error_syscall", "unexpected eof", "non-properly terminated",
+            "error in the pull function", "error in the push function",
+        ].contains { reason.contains($0) }
+    }
+
     private static func kind(of code: CInt, reason: String) -> UploadError.Code {
         let reason = reason.lowercased()
         func mentions(_ words: String...) -> Bool { words.contains { reason.contains($0) } }
@@ -36,6 +46,7 @@ enum CurlErrorTranslation {
         case 51, 60: mentions("subject name", "does not match") ? .certificateHostMismatch : .certificateUntrusted
         case 83, 90, 91: .certificateUntrusted
         case 53, 54, 58, 66, 77, 82: .invalidTLSOptions
+        case 35 where isCutOff(reason): .cannotConnect
         case 35, 59, 64, 80, 98: .secureConnectionFailed
         // What the peer says of the handshake may come after it, when a certificate of the client was wanted.
         case 55 where mentions(" alert "), 56 where mentions(" alert "): .secureConnectionFailed

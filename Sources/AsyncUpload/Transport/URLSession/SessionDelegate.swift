@@ -112,6 +112,12 @@ actor SessionDelegate {
             guard exchange.reader == nil, exchange.body != nil else { return .none }
             return exchange.machine.didSend(bytesSent, at: .now)
         }
+        if let error, URLErrorTranslation.followsHandshake(error) {
+            update(number) { exchange in
+                exchange.machine.didConnect(at: .now)
+                return .none
+            }
+        }
         update(number) { exchange in
             // The library ends a task with this error when a challenge is declined; its response is complete all the same.
             let isDeclined = exchange.declinedChallenge && lastHead != nil && (error as? URLError)?.code == .cancelled

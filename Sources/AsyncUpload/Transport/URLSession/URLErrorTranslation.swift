@@ -9,6 +9,15 @@ enum URLErrorTranslation {
         return UploadError(code ?? .transferFailed, detail: reason, underlying: error)
     }
 
+    /// Whether the error came when TLS had been set up: there was a connection then, whatever the code.
+    static func followsHandshake(_ error: any Error) -> Bool {
+        followsHandshake(words(of: error).lowercased())
+    }
+
+    private static func followsHandshake(_ reason: String) -> Bool {
+        ["ssl_read", "ssl_write", "gnutls recv", "gnutls send"].contains { reason.contains($0) }
+    }
+
     /// The words of libcurl, where there are any, are more to the point than those of the error around them.
     private static func words(of error: any Error) -> String {
         let inner = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError
@@ -45,6 +54,12 @@ enum URLErrorTranslation {
     /// FoundationNetworking has one code for most failures of libcurl; only the words tell them apart.
     private static func kindFromWords(_ reason: String, isSecure: Bool) -> UploadError.Code {
         func mentions(_ words: String...) -> Bool { words.contains { reason.contains($0) } }
+        if isSecure, followsHandshake(reason) {
+            return mentions(" alert ") ? .secureConnectionFailed : .connectionLostDuringBody
+        }
+        // A reset alone has the same words before and after TLS is set up; it must not be taken for no connection.
+        let isHandshake = reason.hasPrefix("openssl/") || mentions("ssl_connect", "tls connect", "gnutls_handshake")
+        if isSecure, isHandshake, CurlErrorTranslation.isCutOff(reason) { return .cannotConnect }
         if mentions("transfer closed", "broken pipe", "connection reset", "send failure", "recv failure") {
             return .connectionLostDuringBody
         }
