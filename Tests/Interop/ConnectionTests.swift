@@ -30,6 +30,7 @@ extension Interop {
             let uploader = server.uploader()
             let error = try await server.refusal(by: uploader, of: server.request(port, "/drop/a"))
             #expect(error.code.isConnectionLoss)
+            #expect(error.mayHaveReachedServer)
             #expect(error.response == nil)
             #expect(try await server.accesses(1).map(\.status) == ["444"])
             _ = try await uploader.response(for: server.request(port, "/after"), from: Data("after".utf8))
