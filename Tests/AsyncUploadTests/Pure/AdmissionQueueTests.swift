@@ -123,6 +123,40 @@ struct AdmissionQueueTests {
         #expect(queue.counts == (0, 0))
     }
 
+    @Test("Higher priorities are woken first, and a priority can be changed while its ticket waits")
+    func priorities() async throws {
+        let queue = AdmissionQueue(limit: 1)
+        let first = queue.enter()
+        let (second, third) = (queue.enter(priority: 0.6), queue.enter(priority: 0.7))
+        let waiting = Task { try await queue.admission(of: second) }
+        queue.setPriority(0.8, of: second)
+        queue.leave(first)
+        try await waiting.value
+        #expect(!queue.isAdmitted(third))
+        queue.leave(second)
+        #expect(queue.isAdmitted(third))
+    }
+
+    @Test("A raised limit wakes those whom it lets in")
+    func raisedLimits() async throws {
+        let queue = AdmissionQueue(limit: 1, limitPerHost: 1)
+        #expect((queue.limit, queue.limitPerHost) == (1, 1))
+        let tickets = (0..<3).map { _ in queue.enter(host: "a") }
+        let waiting = tickets[1...].map { ticket in Task { try await queue.admission(of: ticket) } }
+        queue.limit = 2
+        #expect(queue.counts == (1, 2))
+        queue.limitPerHost = 2
+        #expect(queue.counts == (2, 1))
+        queue.limitPerHost = nil
+        #expect(queue.counts == (2, 1))
+        queue.limit = 0
+        queue.leave(tickets[0])
+        #expect(queue.counts == (1, 1))
+        queue.limit = 3
+        for task in waiting { try await task.value }
+        #expect((queue.limit, queue.limitPerHost) == (3, nil))
+    }
+
     @Test("Five thousand tickets pass in order")
     func many() async throws {
         let queue = AdmissionQueue(limit: 3)
