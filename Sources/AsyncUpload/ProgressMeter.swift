@@ -50,6 +50,14 @@ struct ProgressMeter {
         return progress
     }
 
+    /// Nothing is sent for so long, since the last request has failed.
+    mutating func waiting(for delay: Duration, after reason: String) -> UploadProgress {
+        (average, weight) = (0, 0)
+        var progress = progress
+        (progress.retryingIn, progress.retryReason) = (delay, reason)
+        return progress
+    }
+
     private var progress: UploadProgress {
         UploadProgress(
             fraction: fraction,

@@ -10,8 +10,11 @@ public struct UploadError: Error, Sendable {
     /// The response, if the server gave one: its status, its headers and as much of its body as was received.
     public var response: UploadResponse?
 
+    /// What was sent, and what came of it.
+    public var metrics: UploadMetrics
+
     /// How many requests were sent for this upload, those that were answered by a redirect or a challenge included.
-    public var attempts: Int
+    public var attempts: Int { metrics.attempts }
 
     /// Whether the server may have seen anything of the last request. Where it cannot have, even a request that is not
     /// idempotent can be sent again.
@@ -30,13 +33,13 @@ public struct UploadError: Error, Sendable {
         _ code: Code,
         detail: String? = nil,
         response: UploadResponse? = nil,
-        attempts: Int = 0,
+        metrics: UploadMetrics = UploadMetrics(),
         underlying: (any Error)? = nil
     ) {
         self.code = code
         self.detail = detail
         self.response = response
-        self.attempts = attempts
+        self.metrics = metrics
         self.underlying = underlying
     }
 

@@ -43,6 +43,8 @@ extension UploadError.Code {
     public static let optionNotSupported = Self(.optionNotSupported)
     /// A certificate, a key or a pin of the configuration cannot be used. Nothing was sent.
     public static let invalidTLSOptions = Self(.invalidTLSOptions)
+    /// An interceptor could not prepare the request; its error is the underlying one. The request was not sent.
+    public static let interceptorFailed = Self(.interceptorFailed)
     /// The uploader was shut down before the upload was started.
     public static let shutDown = Self(.shutDown)
 
@@ -111,7 +113,8 @@ extension UploadError.Code {
     enum Kind: String, CaseIterable {
         case fileNotFound, permissionDenied, notARegularFile, fileChanged, bodyUnreadable, bodyNotEncodable
         case bodyLengthMismatch, bodyNotReplayable, temporaryFileFailed
-        case invalidRequest, transportUnavailable, optionNotSupported, invalidTLSOptions, shutDown
+        case invalidRequest, transportUnavailable, optionNotSupported, invalidTLSOptions
+        case interceptorFailed, shutDown
         case hostNotFound, cannotConnect, secureConnectionFailed, certificateUntrusted, certificateHostMismatch
         case connectionLostBeforeBody, connectionLostDuringBody, connectionLostAfterBody
         case timedOut, stalled, transferFailed
@@ -137,6 +140,7 @@ extension UploadError.Code {
             case .optionNotSupported:
                 ("The transport does not support an option", "Leave it out, or choose another transport")
             case .invalidTLSOptions: ("The TLS options cannot be used", "Check the certificates, the key and the pins")
+            case .interceptorFailed: ("The request could not be prepared", "See the underlying error")
             case .shutDown: ("The uploader is shut down", "Make a new one")
             case .hostNotFound: ("Host not found", "Check the host's name and the network")
             case .cannotConnect: ("Could not connect", "Check that the server runs and can be reached")

@@ -3,7 +3,7 @@ public struct UploadProgress: Sendable, Equatable {
     /// The part of the body that has been handed over to the network, in `0...1`.
     ///
     /// It never decreases, is 1 once the whole body has been handed over, and stays where it is while a body that
-    /// must be sent again (after a redirect, a challenge) catches up. While ``totalBytes`` is `nil` it is 0 until
+    /// must be sent again (after a redirect, a challenge, a failure) catches up. While ``totalBytes`` is `nil` it is 0 until
     /// the end.
     public var fraction: Double
 
@@ -19,8 +19,15 @@ public struct UploadProgress: Sendable, Equatable {
     /// How long the rest takes at that rate; `nil` when that cannot be said.
     public var estimatedTimeRemaining: Duration?
 
-    /// Which request this is about, from 1: a redirect or a challenge makes a new one, with the body from its start.
+    /// Which request this is about, from 1: a redirect, a challenge or a failure makes a new one, with the body from its start.
     public var attempt: Int
+
+    /// How long the upload still waits before it is attempted again; `nil` unless it waits. While it waits there is a new
+    /// snapshot every second. Zero while it waits for another turn.
+    public var retryingIn: Duration?
+
+    /// Why it waits, in a few words, such as `503`; `nil` unless it waits.
+    public var retryReason: String?
 
     /// Makes a snapshot; of use in previews and tests.
     public init(
@@ -29,7 +36,9 @@ public struct UploadProgress: Sendable, Equatable {
         totalBytes: Int64? = nil,
         bytesPerSecond: Double = 0,
         estimatedTimeRemaining: Duration? = nil,
-        attempt: Int = 1
+        attempt: Int = 1,
+        retryingIn: Duration? = nil,
+        retryReason: String? = nil
     ) {
         self.fraction = fraction
         self.bytesSent = bytesSent
@@ -37,5 +46,7 @@ public struct UploadProgress: Sendable, Equatable {
         self.bytesPerSecond = bytesPerSecond
         self.estimatedTimeRemaining = estimatedTimeRemaining
         self.attempt = attempt
+        self.retryingIn = retryingIn
+        self.retryReason = retryReason
     }
 }

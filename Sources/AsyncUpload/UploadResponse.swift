@@ -67,28 +67,9 @@ public struct UploadResponse: Sendable {
                 .responseNotDecodable,
                 detail: detail,
                 response: self,
-                attempts: metrics.attempts,
+                metrics: metrics,
                 underlying: error
             )
         }
-    }
-}
-
-/// What an upload cost.
-public struct UploadMetrics: Sendable, Equatable {
-    /// How many bytes of the body were sent by the last request that carried it.
-    public var bytesSent: Int64
-
-    /// From the first request to the end of the response; the time spent waiting for a turn is not in it.
-    public var duration: Duration
-
-    /// How many requests were sent, redirected and challenged ones included.
-    public var attempts: Int
-
-    /// Makes metrics; of use in tests.
-    public init(bytesSent: Int64 = 0, duration: Duration = .zero, attempts: Int = 0) {
-        self.bytesSent = bytesSent
-        self.duration = duration
-        self.attempts = attempts
     }
 }

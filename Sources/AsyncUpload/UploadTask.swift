@@ -5,10 +5,32 @@
 public final class UploadTask: Sendable {
     private let broadcast: UploadBroadcast
     private let work: Task<Void, Never>
+    private let currentPriority = Locked<Float>(0.5)
+    private let setPriority: @Sendable (Float) -> Void
 
-    init(broadcast: UploadBroadcast, work: Task<Void, Never>) {
+    /// - Parameter setPriority: called with priorities in `0...1`.
+    init(
+        broadcast: UploadBroadcast,
+        work: Task<Void, Never>,
+        setPriority: @escaping @Sendable (Float) -> Void = { _ in }
+    ) {
         self.broadcast = broadcast
         self.work = work
+        self.setPriority = setPriority
+    }
+
+    /// How soon the upload has its turn, in `0...1`: before others that wait with a lower priority, and after others with the
+    /// same that came earlier. 0.5 unless set.
+    ///
+    /// It may be changed at any time; what is under way is not affected. Values out of range become the nearest one in it.
+    public var priority: Float {
+        get { currentPriority.withLock { $0 } }
+        set {
+            guard !newValue.isNaN else { return }
+            let priority = min(max(newValue, 0), 1)
+            currentPriority.withLock { $0 = priority }
+            setPriority(priority)
+        }
     }
 
     /// The upload's events, in a stream of its own at every call.

@@ -47,7 +47,7 @@ extension Uploader {
     ///
     /// - Parameters:
     ///   - items: what to upload, begun about in this order.
-    ///   - limit: how many are under way at a time; `nil` for ``Configuration/maximumUploadsInFlight``, which is never exceeded.
+    ///   - limit: how many are under way at a time; `nil` for ``maximumUploadsInFlight``, which is never exceeded.
     ///   - stoppingAtFirstFailure: whether a failure cancels the others; they fail with `CancellationError`.
     ///   - onProgress: called in order with newer snapshots, and with the last one before this function returns; never after
     ///     that. One that takes its time misses what is in between.
@@ -63,7 +63,7 @@ extension Uploader {
         async let reporting: Void = {
             for await _ in changes { onProgress?(tally.withLock(\.progress)) }
         }()
-        let results = await run(items, atMost: limit ?? configuration.maximumUploadsInFlight, stoppingAtFirstFailure) {
+        let results = await run(items, atMost: limit ?? maximumUploadsInFlight, stoppingAtFirstFailure) {
             index,
             news in
             tally.withLock { $0.note(news, of: index) }

@@ -22,6 +22,7 @@ public final class Uploader: Sendable {
 
     private let engine: UploaderEngine
     private let queue: AdmissionQueue
+    private let environment: DriverEnvironment
 
     /// Makes an uploader.
     public convenience init(configuration: Configuration = Configuration()) {
@@ -40,10 +41,36 @@ public final class Uploader: Sendable {
     }
 
     /// - Parameter makeTransport: called at once, and again whenever the uploader is reset.
-    init(configuration: Configuration, _ makeTransport: @escaping @Sendable () -> any Transport) {
+    init(
+        configuration: Configuration,
+        environment: DriverEnvironment = .system,
+        _ makeTransport: @escaping @Sendable () -> any Transport
+    ) {
         self.configuration = configuration
+        self.environment = environment
         engine = UploaderEngine(makeTransport)
-        queue = AdmissionQueue(limit: configuration.maximumUploadsInFlight)
+        queue = AdmissionQueue(
+            limit: configuration.maximumUploadsInFlight,
+            limitPerHost: configuration.maximumUploadsInFlightPerHost,
+            clock: environment.pauseClock
+        )
+    }
+
+    /// How many uploads are under way at a time, as ``Configuration/maximumUploadsInFlight`` says to begin with; at least 1.
+    ///
+    /// May be changed at any time. A lower limit stops nothing that is under way.
+    public var maximumUploadsInFlight: Int {
+        get { queue.limit }
+        set { queue.limit = newValue }
+    }
+
+    /// How many of them may be addressed to the same server, as ``Configuration/maximumUploadsInFlightPerHost`` says to begin
+    /// with; at least 1, `nil` for no limit of its own.
+    ///
+    /// May be changed at any time. A lower limit stops nothing that is under way.
+    public var maximumUploadsInFlightPerHost: Int? {
+        get { queue.limitPerHost }
+        set { queue.limitPerHost = newValue }
     }
 
     // MARK: Iterate
@@ -185,13 +212,16 @@ public final class Uploader: Sendable {
             broadcast.end(.failure(UploadError(.shutDown)))
             return (UploadTask(broadcast: broadcast, work: Task {}), broadcast)
         }
+        let ticket = queue.enter(host: Origin(request.url)?.description ?? "")
         let driver = UploadDriver(
+            number: ticket.number,
             request: request,
             body: body,
             configuration: configuration,
             transport: generation.transport,
             queue: queue,
-            ticket: queue.enter(),
+            ticket: ticket,
+            environment: environment,
             report: broadcast.report
         )
         let ongoing = generation.ongoing
@@ -203,7 +233,7 @@ public final class Uploader: Sendable {
             }
             ongoing.end(number)
         }
-        let task = UploadTask(broadcast: broadcast, work: work)
+        let task = UploadTask(broadcast: broadcast, work: work) { [weak queue] in queue?.setPriority($0, of: ticket) }
         ongoing.attach(task, to: number)
         return (task, broadcast)
     }

@@ -8,8 +8,29 @@ extension Uploader {
 
         /// How many uploads are under way at a time; the others wait, first come, first served. At least 1.
         ///
-        /// It also limits the connections to one host. Uploads that wait hold no descriptor.
+        /// Uploads that wait hold no descriptor. Can be changed later: see ``Uploader/maximumUploadsInFlight``.
         public var maximumUploadsInFlight = 6
+
+        /// How many of them may be addressed to the same server: scheme, host and port. At least 1; `nil` for no limit of its own.
+        ///
+        /// Uploads to other servers go first when one is at its limit. Can be changed later: see
+        /// ``Uploader/maximumUploadsInFlightPerHost``.
+        public var maximumUploadsInFlightPerHost: Int?
+
+        /// Whether and when an upload that has failed is attempted again: up to three more times unless set.
+        public var retry = RetryPolicy.exponential()
+
+        /// Where the `Idempotency-Key` of a request comes from.
+        public var idempotencyKey = IdempotencyKey.ofRequest
+
+        /// What has a say in each request, one after the other.
+        public var interceptors: [any UploadInterceptor] = []
+
+        /// Called with what happens to uploads; `nil`, which it is unless set, for silence.
+        ///
+        /// It is called in order for each upload, for several at the same time, on threads of the system's; while it takes its
+        /// time the upload does not go on.
+        public var onActivity: (@Sendable (UploadActivity) -> Void)?
 
         /// How many bytes of a response's body are taken in; a larger one fails with
         /// ``UploadError/Code-swift.struct/responseTooLarge``. 16 MiB unless set.
@@ -55,8 +76,10 @@ extension Uploader {
         /// Servers that check or move a large body before they answer need more. Interim responses start the time anew.
         public var timeoutIntervalForResponse: TimeInterval = 300
 
-        /// How many seconds an upload may take from the moment in which it has its turn, redirects included; then it fails
-        /// with ``UploadError/Code-swift.struct/timedOut``. There is no limit unless set.
+        /// How many seconds an upload may take from the moment in which it has its turn, redirects, further attempts and the
+        /// waits before them included; then it fails with ``UploadError/Code-swift.struct/timedOut``. An attempt that could
+        /// only begin after that is not waited for: the upload fails with what went wrong before. Waiting for a turn does not
+        /// count. There is no limit unless set.
         public var timeoutIntervalForResource: TimeInterval = .infinity
 
         /// How many bytes of body each upload may send per second; `nil` for no limit.
@@ -101,7 +124,7 @@ extension Uploader {
 
         var transportOptions: TransportOptions {
             TransportOptions(
-                connectionLimit: max(1, maximumUploadsInFlight),
+                idleConnectionLimit: max(1, maximumUploadsInFlight),
                 limitRate: limitRate,
                 tls: tls,
                 proxy: proxy

@@ -72,13 +72,17 @@ extension Forms {
             let text = String(decoding: randomLetters(400_000), as: UTF8.self)
             var form = MultipartForm()
             form.append(try body.of(Data(text.utf8), in: server.folder), name: "text")
-            for _ in 0..<5 {
-                let answer: HTTPBinAnswer = try await server.reading(
-                    "/redirect-to?url=/post&status_code=307",
-                    .multipart(form),
-                    by: carrier.uploader()
-                )
-                #expect(answer.form == ["text": .one(text)])
+            try await withKnownIssue("URLSession may send the next request where it is lost", isIntermittent: true) {
+                for _ in 0..<5 {
+                    let answer: HTTPBinAnswer = try await server.reading(
+                        "/redirect-to?url=/post&status_code=307",
+                        .multipart(form),
+                        by: carrier.uploader()
+                    )
+                    #expect(answer.form == ["text": .one(text)])
+                }
+            } when: {
+                carrier == .urlSession
             }
         }
 

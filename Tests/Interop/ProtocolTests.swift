@@ -17,7 +17,7 @@ extension Interop {
             arguments: [(NginxServer.Port.plain, "http/1.1"), (.http1, "http/1.1"), (.http2, "h2")]
         )
         func name(port: NginxServer.Port, name: String) async throws {
-            var options = TransportOptions(connectionLimit: 1)
+            var options = TransportOptions(idleConnectionLimit: 1)
             options.tls.certificateAuthorities = .data(server.certificates[.authority])
             options.proxy = .direct
             let transport = Uploader.TransportChoice.automatic.makeTransport(options)

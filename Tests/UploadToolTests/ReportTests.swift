@@ -57,7 +57,7 @@ import Testing
             statusCode: 201,
             headers: headers,
             body: Data("abc".utf8),
-            metrics: UploadMetrics(bytesSent: 5, duration: .milliseconds(1500), attempts: 2)
+            metrics: UploadMetrics(bytesSent: 5, duration: .milliseconds(1500), transactions: [.init(), .init()])
         )
         let line = try object(JSONLine.end(file: "f", .accepted(response), attempt: 2))
         #expect(Set(line.keys) == ["event", "file", "status", "headers", "bytesReceived", "attempts", "seconds"])
@@ -71,7 +71,12 @@ import Testing
 
     @Test func errorLine() throws {
         let response = UploadResponse(statusCode: 413)
-        let error = UploadError(.unacceptableStatus, detail: "413", response: response, attempts: 1)
+        let error = UploadError(
+            .unacceptableStatus,
+            detail: "413",
+            response: response,
+            metrics: UploadMetrics(transactions: [.init()])
+        )
         var line = try object(JSONLine.end(file: "f", .failed(error), attempt: 1))
         #expect(Set(line.keys) == ["event", "file", "code", "status", "message", "attempts"])
         #expect(line["event"] as? String == "error")

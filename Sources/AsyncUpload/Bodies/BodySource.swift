@@ -12,6 +12,9 @@ protocol BodySource: AnyObject, Sendable {
     /// What `URLSession` could send by its own means.
     var contents: BodyContents { get }
 
+    /// The files that it is read from, as they were when it was opened.
+    var files: [FileStatus] { get }
+
     /// Reads up to `buffer.count` bytes that start at `offset`, without blocking for long.
     ///
     /// - Returns: how many bytes were read; 0 only at the end, which is at `length`.

@@ -87,6 +87,8 @@ final class CompositeBodySource: BodySource {
 
     var length: Int64 { offsets.last ?? 0 }
 
+    var files: [FileStatus] { (sources + emptySources.map(\.source)).flatMap(\.files) }
+
     var contents: BodyContents { .composite }
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws -> Int {

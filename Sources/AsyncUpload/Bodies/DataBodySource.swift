@@ -10,6 +10,8 @@ final class DataBodySource: BodySource {
 
     var length: Int64 { Int64(data.count) }
 
+    var files: [FileStatus] { [] }
+
     var contents: BodyContents { .data(data) }
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int {

@@ -63,6 +63,8 @@ final class FileBodySource: BodySource {
 
     var length: Int64 { status.size }
 
+    var files: [FileStatus] { [status] }
+
     var contents: BodyContents { .file(url) }
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws -> Int {

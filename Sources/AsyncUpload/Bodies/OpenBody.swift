@@ -11,6 +11,22 @@ enum OpenBody: Sendable {
         }
     }
 
+    /// The files that must be the same when it is opened again.
+    var files: [FileStatus] {
+        switch self {
+        case .source(let source): source.files
+        case .stream: []
+        }
+    }
+
+    /// What is kept of it while it is not needed: nothing that could be opened again.
+    var resting: OpenBody? {
+        switch self {
+        case .source: nil
+        case .stream: self
+        }
+    }
+
     /// Whether it has been sent, in part at least, and cannot be sent again.
     var isSpent: Bool {
         switch self {

@@ -16,6 +16,8 @@ final class ReopenedFileSource: BodySource {
 
     var length: Int64 { status.size }
 
+    var files: [FileStatus] { [status] }
+
     var contents: BodyContents { .file(url) }
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws -> Int {

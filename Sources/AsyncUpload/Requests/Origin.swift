@@ -1,7 +1,7 @@
 import Foundation
 
 /// Scheme, host and port (RFC 6454 §4): what decides whether a secret may go along.
-struct Origin: Hashable {
+struct Origin: Hashable, CustomStringConvertible {
     let scheme: String
     let host: String
     let port: Int
@@ -20,6 +20,8 @@ struct Origin: Hashable {
         self.scheme = scheme
         self.host = host
     }
+
+    var description: String { "\(scheme)://\(host):\(port)" }
 
     var isSecure: Bool { scheme == "https" }
 }

@@ -17,6 +17,8 @@ struct RequestChain {
     private(set) var carriesBody: Bool
     private let rules: Rules
     private let firstOrigin: Origin?
+    /// Where the last request went, if that was somewhere else.
+    private var ownURL: URL?
     private var redirectCount = 0
     private var hasAnsweredChallenge = false
     /// Whether `Authorization` is not the caller's own field but made of a password that was entrusted to us.
@@ -43,6 +45,17 @@ struct RequestChain {
         }
     }
 
+    /// Takes note of a request that is sent in place of the one here. Whoever made it does not know where redirects have led to:
+    /// it loses what must not go along to another origin.
+    mutating func adopt(_ other: inout URLRequest) {
+        ownURL = other.url
+        guard Origin(request.url) != firstOrigin else { return }
+        let names = Set(rules.credentialFields.map { $0.lowercased() })
+        other.removeHeaderFields { names.contains($0) }
+    }
+
+    private var sentURL: URL? { ownURL ?? request.url }
+
     /// A user and a password in the URL are sent with the first request, as every other tool does (RFC 7617), and are
     /// then a secret like any other.
     private mutating func moveUserInformation() {
@@ -63,10 +76,10 @@ struct RequestChain {
             let location = response.headers["Location"], !location.isEmpty
         else { return false }
         guard redirectCount < limit else { throw UploadError(.tooManyRedirects, detail: "\(limit) followed") }
-        let target = try Self.target(of: location, from: request.url)
+        let target = try Self.target(of: location, from: sentURL)
         redirectCount += 1
-        if Origin(target) != Origin(request.url) { dropSecrets() }
-        request.url = target
+        if Origin(target) != Origin(sentURL) { dropSecrets() }
+        (request.url, ownURL) = (target, nil)
         if turnsIntoGet(response.statusCode) { dropBody() }
         return true
     }
@@ -110,7 +123,7 @@ struct RequestChain {
 
     /// Answers a challenge once, and only the origin that the caller addressed.
     private mutating func answerChallenge(_ response: ResponseHead) -> Bool {
-        guard !hasAnsweredChallenge, Origin(request.url) == firstOrigin,
+        guard !hasAnsweredChallenge, Origin(sentURL) == firstOrigin,
             let user = rules.credential?.user, let password = rules.credential?.password,
             let challenges = response.headers["WWW-Authenticate"],
             BasicAuthentication.isOffered(by: challenges)

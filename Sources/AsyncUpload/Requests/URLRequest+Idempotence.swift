@@ -1,10 +1,11 @@
 import Foundation
 
 extension URLRequest {
-    /// Whether sending the request twice has the effect of sending it once (RFC 9110 §9.2.2). Others are never repeated
-    /// without being asked, since the server may have acted on the first one.
+    /// Whether sending the request twice has the effect of sending it once: by its method (RFC 9110 §9.2.2), or since a key
+    /// tells the server. Others are never repeated without being asked, since the server may have acted on the first one.
     var isIdempotent: Bool {
-        ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"].contains(httpMethod ?? "GET")
+        if ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"].contains(httpMethod ?? "GET") { return true }
+        return value(forHTTPHeaderField: IdempotencyKey.fieldName)?.isEmpty == false
     }
 }
 

@@ -3,6 +3,8 @@ import Foundation
 #if canImport(FoundationNetworking)
     // `URLRequest` and its kin are the currency of this module; on Linux they live in a module of their own.
     @_exported public import FoundationNetworking
+#else
+    @_exported public import Foundation
 #endif
 
 /// What differs between the platforms, as values, so that the code that depends on it stays in one piece.

@@ -1,7 +1,7 @@
 /// What a transport is made with.
 struct TransportOptions: Sendable {
-    /// How many connections to one host may be open at a time.
-    var connectionLimit: Int
+    /// How many connections are kept for later use. How many are in use at a time is for ``AdmissionQueue`` to say.
+    var idleConnectionLimit: Int
     /// In bytes per second.
     var limitRate: Int64?
     var tls = Uploader.TLSOptions()

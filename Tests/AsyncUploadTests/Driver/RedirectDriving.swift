@@ -103,12 +103,14 @@ struct RedirectDriving {
         let queue = AdmissionQueue(limit: 1)
         let reports = Locked<[UploadProgress]>([])
         let driver = UploadDriver(
+            number: 0,
             request: request("http://a.test/a"),
             body: .data(bytes(1000)),
             configuration: .init(),
             transport: fake,
             queue: queue,
             ticket: queue.enter(),
+            environment: .system,
             report: { progress in reports.withLock { $0.append(progress) } }
         )
         _ = try await driver.run()

@@ -36,8 +36,8 @@ struct UploadErrorTests {
 
     @Test("More than one request is told")
     func attempts() {
-        #expect(UploadError(.timedOut, attempts: 1).description == "UploadError.timedOut: It took too long")
-        let error = UploadError(.timedOut, attempts: 3)
+        #expect(UploadError(.timedOut, metrics: metrics(1)).description == "UploadError.timedOut: It took too long")
+        let error = UploadError(.timedOut, metrics: metrics(3))
         #expect(error.description == "UploadError.timedOut: It took too long (after 3 requests)")
         #expect("\(error)" == error.description)
     }

@@ -13,7 +13,7 @@ struct UploadResponseTests {
     }
 
     private func response(_ body: String?) -> UploadResponse {
-        UploadResponse(statusCode: 200, body: body.map { Data($0.utf8) }, metrics: UploadMetrics(attempts: 2))
+        UploadResponse(statusCode: 200, body: body.map { Data($0.utf8) }, metrics: AsyncUploadTests.metrics(2))
     }
 
     @Test("The body decodes into what is asked for")

@@ -26,3 +26,8 @@ func head(
     for (name, value) in fields { head.headers.append(value, for: name) }
     return head
 }
+
+/// The metrics of so many requests.
+func metrics(_ attempts: Int) -> UploadMetrics {
+    UploadMetrics(transactions: Array(repeating: .init(), count: attempts))
+}

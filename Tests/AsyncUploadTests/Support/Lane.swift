@@ -4,7 +4,7 @@ import Testing
 
 @testable import AsyncUpload
 
-/// A server, a folder and the ways to send: what a test over the wire starts from.
+/// A server, a folder and the ways to send, with one attempt unless told otherwise: what a test over the wire starts from.
 struct Lane {
     let server: LoopbackServer
     let scratch: ScratchFolder
@@ -48,6 +48,7 @@ extension URLRequest {
 extension Uploader {
     convenience init(_ carrier: Carrier, _ configure: (inout Configuration) -> Void = { _ in }) {
         var configuration = Configuration()
+        configuration.retry = .none
         configure(&configuration)
         let options = configuration.transportOptions
         self.init(configuration: configuration) { carrier.makeTransport(options) }

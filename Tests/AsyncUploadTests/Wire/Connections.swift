@@ -19,7 +19,7 @@ extension OverTheWire {
         @Test("The first exchange makes one, the second one uses it again, and each tells where it goes")
         func facts() async throws {
             server.route(nil, "/*", LoopbackServer.sink)
-            let transport = Carrier.automatic.makeTransport(TransportOptions(connectionLimit: 2))
+            let transport = Carrier.automatic.makeTransport(TransportOptions(idleConnectionLimit: 2))
             for isReused in [false, true] {
                 let told = try await transport.connections(of: request("/x"))
                 #expect(
@@ -44,7 +44,7 @@ extension OverTheWire {
                 try exchange.readBody()
                 exchange.close()
             }
-            let transport = Carrier.automatic.makeTransport(TransportOptions(connectionLimit: 2))
+            let transport = Carrier.automatic.makeTransport(TransportOptions(idleConnectionLimit: 2))
             let told = try await transport.connections(of: request("/x", method: "POST"))
             #expect(told.facts.map(\.remotePort) == [server.port])
             #expect(told.error?.code == .connectionLostAfterBody)
@@ -53,7 +53,7 @@ extension OverTheWire {
 
         @Test("Where there is no connection, nothing is told of one")
         func noFacts() async throws {
-            let transport = Carrier.automatic.makeTransport(TransportOptions(connectionLimit: 2))
+            let transport = Carrier.automatic.makeTransport(TransportOptions(idleConnectionLimit: 2))
             let request = request("/x")
             server.stop()
             let told = try await transport.connections(of: request)
@@ -65,7 +65,7 @@ extension OverTheWire {
         @Test("URLSession on Linux tells nothing", .enabled(if: Platform.usesFoundationNetworking))
         func nothingFromURLSession() async throws {
             server.route(nil, "/*", LoopbackServer.sink)
-            let transport = Carrier.streamed.makeTransport(TransportOptions(connectionLimit: 2))
+            let transport = Carrier.streamed.makeTransport(TransportOptions(idleConnectionLimit: 2))
             let told = try await transport.connections(of: request("/x"))
             #expect(told.facts.isEmpty)
             #expect(told.error == nil)

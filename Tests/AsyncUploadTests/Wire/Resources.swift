@@ -120,7 +120,7 @@ extension OverTheWire {
                 weak var released: (any Transport & AnyObject)?
                 weak var delegate: SessionDelegate?
                 do {
-                    let transport = carrier.makeTransport(TransportOptions(connectionLimit: 2))
+                    let transport = carrier.makeTransport(TransportOptions(idleConnectionLimit: 2))
                     released = transport as? any Transport & AnyObject
                     delegate = (transport as? URLSessionTransport)?.delegate
                     #expect(released != nil)

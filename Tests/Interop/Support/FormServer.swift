@@ -119,6 +119,7 @@ enum Carrier: String, CaseIterable, CustomTestStringConvertible {
     func uploader() -> Uploader {
         Uploader { configuration in
             configuration.transport = self == .automatic ? .automatic : .urlSession
+            configuration.retry = .none
             // URLSession takes no proxy but the system's.
             configuration.proxy = streams ? .direct : .system
         }

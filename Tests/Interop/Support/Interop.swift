@@ -40,6 +40,7 @@ extension NginxServer {
         Uploader { configuration in
             configuration.tls.certificateAuthorities = .data(certificates[.authority])
             configuration.proxy = .direct
+            configuration.retry = .none
             configure(&configuration)
         }
     }

@@ -11,7 +11,7 @@ struct Admission {
 
     /// One upload's place. Tickets are numbered in the order in which they entered.
     struct Ticket: Hashable, Sendable {
-        fileprivate let number: Int
+        let number: Int
     }
 
     /// Where a ticket is.

@@ -50,7 +50,6 @@ enum CurlOption {
     /// Of a multi handle.
     enum Multi {
         static let cachedConnections: CInt = 6
-        static let connectionsPerHost: CInt = 7
     }
 
     /// What can be asked of a transfer.

@@ -37,8 +37,7 @@
             self.executor = executor
             self.options = options
             multi = executor.multi
-            clibcurl_multi_set_long(multi, CurlOption.Multi.connectionsPerHost, options.connectionLimit)
-            clibcurl_multi_set_long(multi, CurlOption.Multi.cachedConnections, options.connectionLimit)
+            clibcurl_multi_set_long(multi, CurlOption.Multi.cachedConnections, options.idleConnectionLimit)
         }
 
         /// Starts a transfer.
@@ -155,7 +154,7 @@
 
         /// Keeps a handle that has no options set any more.
         private func putAside(_ easy: OpaquePointer) {
-            guard spareHandles.count < options.connectionLimit else { return clibcurl_easy_cleanup(easy) }
+            guard spareHandles.count < options.idleConnectionLimit else { return clibcurl_easy_cleanup(easy) }
             spareHandles.append(easy)
         }
 

@@ -23,7 +23,8 @@ final class URLSessionTransport: Transport {
         delegate = SessionDelegate(executor: executor, proxy: proxy, strategy: strategy, control: control)
         proxy.setDelegate(delegate)
         let configuration = URLSessionConfiguration.ephemeral
-        configuration.httpMaximumConnectionsPerHost = options.connectionLimit
+        // How many there are is decided before they get here; with a limit of its own the session would hold back some of them.
+        configuration.httpMaximumConnectionsPerHost = Int(Int32.max)
         configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
         configuration.urlCache = nil
         configuration.urlCredentialStorage = nil
