@@ -25,9 +25,10 @@ struct UploadDriver: Sendable {
     func run() async throws -> UploadResponse {
         defer { queue.leave(ticket) }
         do {
-            let (request, body) = try await openInTurn()
+            var body: OpenBody?
+            let request = try await openInTurn(&body)
             tell(.start)
-            let response = try await attemptUntilDone(request, body)
+            let response = try await attemptUntilDone(request, &body)
             tell(.success(response.metrics))
             return response
         } catch {
@@ -45,15 +46,16 @@ struct UploadDriver: Sendable {
     // MARK: Before the first request
 
     /// What cannot be sent fails at once, not when its turn comes; what waits for its turn holds nothing open.
-    private func openInTurn() async throws -> (URLRequest, OpenBody?) {
-        var opened = try openBody()
+    private func openInTurn(_ opened: inout OpenBody?) async throws -> URLRequest {
+        opened = try openBody()
         let request = try checkedRequest(length: opened.map(\.length) ?? 0)
         if !queue.isAdmitted(ticket) {
             opened = nil
             try await queue.admission(of: ticket)
         }
         try Task.checkCancellation()
-        return (request, try opened ?? openBody())
+        opened = try opened ?? openBody()
+        return request
     }
 
     /// A request whose method has no body gets none that is empty either: a transport might wait for one to come back.
@@ -82,8 +84,8 @@ struct UploadDriver: Sendable {
         case end(UploadError)
     }
 
-    private func attemptUntilDone(_ request: URLRequest, _ body: OpenBody?) async throws -> UploadResponse {
-        var body = body
+    /// - Parameter body: nobody else may hold it, or it would stay open in the waits.
+    private func attemptUntilDone(_ request: URLRequest, _ body: inout OpenBody?) async throws -> UploadResponse {
         let files = body?.files
         var story = UploadStory(request, body, environment)
         while true {
