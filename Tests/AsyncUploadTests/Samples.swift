@@ -4,7 +4,7 @@ import LoopbackServer
 import Testing
 
 /// The samples of the README and the documentation, word for word: they compile, and they run.
-@Suite(.timeLimit(.minutes(1))) struct Samples {
+@Suite(.timeLimit(.minutes(5))) struct Samples {
     struct Order: Encodable { var item = "tea" }
     struct Receipt: Decodable { var item: String }
 
@@ -161,10 +161,58 @@ import Testing
         #expect(server.requests.first?.path == "/upload")
     }
 
+    private struct Session { func renewedToken() async throws -> String { "new" } }
+
+    private let session = Session()
+
+    @Test func retries() async throws {
+        server.route("PUT", "/sample") { exchange in
+            try exchange.readBody()
+            try exchange.respond(exchange.request.index == 0 ? 503 : 201)
+        }
+        let uploader = Uploader {
+            $0.retry = .exponential(limit: 8, maximumDelay: .seconds(60))
+            $0.idempotencyKey = .automatic
+        }
+        let task = uploader.task(for: request, fromFile: movie)
+        for await progress in task.progress {
+            if let delay = progress.retryingIn { print("again in \(delay) (\(progress.retryReason ?? ""))") }
+        }
+        let response = try await task.response
+        #expect(response.metrics.attempts == 2)
+        uploader.maximumUploadsInFlight = 2
+        uploader.maximumUploadsInFlightPerHost = 1
+        task.priority = 0.9
+    }
+
+    @Test func bearerToken() async throws {
+        let bearer = BearerTokenInterceptor { _ in try await session.renewedToken() }
+        let uploader = Uploader { $0.interceptors = [bearer] }
+        _ = try await uploader.response(for: request, fromFile: movie)
+        #expect(server.requests.map { $0.header("Authorization") } == ["Bearer new"])
+    }
+
+    @Test func badDay() async throws {
+        let bearer = BearerTokenInterceptor { _ in try await session.renewedToken() }
+        let uploader = Uploader {
+            $0.retry = .exponential(limit: 8)
+            $0.interceptors = [bearer]
+            $0.onActivity = { activity in print(activity) }
+        }
+        _ = try await uploader.response(for: request, fromFile: movie)
+        #expect(server.requests.count == 1)
+    }
+
+    @Test func activities() async throws {
+        let uploader = Uploader { $0.onActivity = { activity in print(activity) } }
+        _ = try await uploader.response(for: request, fromFile: movie)
+        #expect(server.requests.count == 1)
+    }
+
     /// Every block of Swift in the README and the documentation stands in this file, but for its indentation.
     @Test(arguments: [
         "README.md", "Sources/AsyncUpload/AsyncUpload.docc/AsyncUpload.md",
-        "Sources/AsyncUpload/AsyncUpload.docc/Recipes.md",
+        "Sources/AsyncUpload/AsyncUpload.docc/Recipes.md", "Sources/AsyncUpload/AsyncUpload.docc/Retries.md",
     ])
     func samplesAreCompiled(path: String) throws {
         let file = URL(fileURLWithPath: #filePath)

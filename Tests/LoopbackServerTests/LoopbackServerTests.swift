@@ -3,7 +3,7 @@ import LoopbackServer
 import Testing
 
 /// All tests of the server; one after the other, since some count threads and descriptors.
-@Suite(.serialized, .timeLimit(.minutes(1)))
+@Suite(.serialized, .timeLimit(.minutes(5)))
 enum LoopbackServerTests {}
 
 extension LoopbackServerTests {

@@ -5,7 +5,7 @@ import Testing
 @testable import upload
 
 /// Several files at once.
-@Suite(.serialized, .timeLimit(.minutes(1)))
+@Suite(.serialized, .timeLimit(.minutes(5)))
 struct BatchEndToEndTests {
     private let tool: Tool
     private let server: LoopbackServer

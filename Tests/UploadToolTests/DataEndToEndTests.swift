@@ -5,7 +5,7 @@ import Testing
 @testable import upload
 
 /// `-d` and its relatives, up to the bytes that arrive.
-@Suite(.serialized, .timeLimit(.minutes(1)))
+@Suite(.serialized, .timeLimit(.minutes(5)))
 struct DataEndToEndTests {
     private let tool: Tool
     private let server: LoopbackServer

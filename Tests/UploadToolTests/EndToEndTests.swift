@@ -5,7 +5,7 @@ import Testing
 @testable import upload
 
 /// The executable against a server in this process; one after the other, to leave the machine some air.
-@Suite(.serialized, .timeLimit(.minutes(1)))
+@Suite(.serialized, .timeLimit(.minutes(5)))
 struct EndToEndTests {
     let tool: Tool
     let server: LoopbackServer

@@ -5,7 +5,7 @@ import Testing
 @testable import upload
 
 /// `-F` and `--form-string`, up to the bytes that arrive.
-@Suite(.serialized, .timeLimit(.minutes(1)))
+@Suite(.serialized, .timeLimit(.minutes(5)))
 struct FormEndToEndTests {
     private let tool: Tool
     private let server: LoopbackServer

@@ -4,7 +4,7 @@ import Testing
 
 @testable import upload
 
-@Suite(.serialized, .timeLimit(.minutes(1)))
+@Suite(.serialized, .timeLimit(.minutes(5)))
 struct InterruptionTests {
     let tool: Tool
     let server: LoopbackServer
@@ -67,7 +67,7 @@ struct InterruptionTests {
     }
 }
 
-@Suite(.serialized, .timeLimit(.minutes(1)))
+@Suite(.serialized, .timeLimit(.minutes(5)))
 struct DemoTests {
     let tool: Tool
 

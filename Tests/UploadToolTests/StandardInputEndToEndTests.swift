@@ -5,7 +5,7 @@ import Testing
 @testable import upload
 
 /// The executable with something to read on standard input.
-@Suite(.serialized, .timeLimit(.minutes(1)))
+@Suite(.serialized, .timeLimit(.minutes(5)))
 struct StandardInputEndToEndTests {
     private let tool: Tool
     private let piped: Tool

@@ -5,7 +5,7 @@ import Testing
 @testable import upload
 
 /// The sequence itself, over descriptors of the tests' own.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct StandardInputTests {
     private let folder: TemporaryFolder
     private let file: URL

@@ -5,7 +5,7 @@ import Testing
 @testable import upload
 
 /// What the options of the transfer do, over the wire.
-@Suite(.serialized, .timeLimit(.minutes(1)))
+@Suite(.serialized, .timeLimit(.minutes(5)))
 struct TransferEndToEndTests {
     private let tool: Tool
     private let server: LoopbackServer

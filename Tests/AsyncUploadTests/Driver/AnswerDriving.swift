@@ -3,7 +3,7 @@ import Testing
 
 @testable import AsyncUpload
 
-@Suite("What the driver makes of an answer", .timeLimit(.minutes(1)))
+@Suite("What the driver makes of an answer", .timeLimit(.minutes(5)))
 struct AnswerDriving {
     @Test("An accepted response has everything")
     func accepted() async throws {

@@ -39,7 +39,7 @@ enum CancellationWay: CaseIterable {
     case handle, taskThatAwaits, taskThatIterates, leavingTheLoop, droppingTheStream
 }
 
-@Suite("Cancelling, wherever and however", .timeLimit(.minutes(1)))
+@Suite("Cancelling, wherever and however", .timeLimit(.minutes(5)))
 struct CancellationDriving {
     typealias Point = FakeTransport.Point
 

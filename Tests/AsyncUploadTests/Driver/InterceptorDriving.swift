@@ -3,7 +3,7 @@ import Testing
 
 @testable import AsyncUpload
 
-@Suite("How interceptors have their say", .timeLimit(.minutes(1)))
+@Suite("How interceptors have their say", .timeLimit(.minutes(5)))
 struct InterceptorDriving {
     private struct Scripted: UploadInterceptor {
         var prepare: @Sendable (URLRequest, Int) async throws -> URLRequest = { request, _ in request }

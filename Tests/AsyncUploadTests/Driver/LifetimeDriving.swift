@@ -3,7 +3,7 @@ import Testing
 
 @testable import AsyncUpload
 
-@Suite("How uploads end, and what is left of them", .timeLimit(.minutes(1)))
+@Suite("How uploads end, and what is left of them", .timeLimit(.minutes(5)))
 struct LifetimeDriving {
     typealias Point = FakeTransport.Point
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import AsyncUpload
 
-@Suite("How the driver follows redirects and challenges", .timeLimit(.minutes(1)))
+@Suite("How the driver follows redirects and challenges", .timeLimit(.minutes(5)))
 struct RedirectDriving {
     private let data = bytes(2500)
 

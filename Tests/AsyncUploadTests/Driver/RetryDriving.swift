@@ -3,7 +3,7 @@ import Testing
 
 @testable import AsyncUpload
 
-@Suite("How the driver tries again", .timeLimit(.minutes(1)))
+@Suite("How the driver tries again", .timeLimit(.minutes(5)))
 struct RetryDriving {
     private typealias Step = FakeTransport.Step
 

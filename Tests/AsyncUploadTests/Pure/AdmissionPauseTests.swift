@@ -2,7 +2,7 @@ import Testing
 
 @testable import AsyncUpload
 
-@Suite("Who waits for the end of a pause, or of a delay of its own", .timeLimit(.minutes(1)))
+@Suite("Who waits for the end of a pause, or of a delay of its own", .timeLimit(.minutes(5)))
 struct AdmissionPauseTests {
     private let time = ManualClock()
 

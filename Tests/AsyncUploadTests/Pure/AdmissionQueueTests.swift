@@ -2,7 +2,7 @@ import Testing
 
 @testable import AsyncUpload
 
-@Suite("Who may go when", .timeLimit(.minutes(1)))
+@Suite("Who may go when", .timeLimit(.minutes(5)))
 struct AdmissionQueueTests {
     @Test("As many as the limit says are let in at once, the others wait", arguments: [1, 2, 7])
     func limit(limit: Int) async throws {

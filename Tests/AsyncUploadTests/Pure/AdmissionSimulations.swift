@@ -2,7 +2,7 @@ import Testing
 
 @testable import AsyncUpload
 
-@Suite("Many uploads and a server that refuses", .timeLimit(.minutes(1)))
+@Suite("Many uploads and a server that refuses", .timeLimit(.minutes(5)))
 struct AdmissionSimulations {
     @Test(
         "Of 200 uploads at a server that takes 4 at a time, all are accepted, with fewer than 400 refusals",

@@ -3,7 +3,7 @@ import Testing
 
 @testable import AsyncUpload
 
-@Suite("Who goes next", .timeLimit(.minutes(1)))
+@Suite("Who goes next", .timeLimit(.minutes(5)))
 struct AdmissionTests {
     private let start = ContinuousClock.now
 

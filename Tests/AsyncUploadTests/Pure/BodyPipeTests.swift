@@ -3,7 +3,7 @@ import Testing
 
 @testable import AsyncUpload
 
-@Suite("The buffer between who makes a body and who sends it", .timeLimit(.minutes(1)))
+@Suite("The buffer between who makes a body and who sends it", .timeLimit(.minutes(5)))
 struct BodyPipeTests {
     private struct Broken: Error {}
 
@@ -155,7 +155,7 @@ struct BodyPipeTests {
     }
 }
 
-@Suite("A stream that goes through a file", .timeLimit(.minutes(1)))
+@Suite("A stream that goes through a file", .timeLimit(.minutes(5)))
 struct SpoolTests {
     @Test("All of it is there, any number of times and from anywhere", arguments: [0, 1, 100_000])
     func whole(count: Int) async throws {

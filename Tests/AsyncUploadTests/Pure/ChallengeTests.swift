@@ -3,7 +3,7 @@ import Testing
 
 @testable import AsyncUpload
 
-@Suite("How a challenge and a refused expectation are answered", .timeLimit(.minutes(1)))
+@Suite("How a challenge and a refused expectation are answered", .timeLimit(.minutes(5)))
 struct ChallengeTests {
     private func chain(_ credential: URLCredential?, _ fields: [String: String] = [:]) -> RequestChain {
         RequestChain(

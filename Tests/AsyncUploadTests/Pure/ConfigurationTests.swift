@@ -3,7 +3,7 @@ import Testing
 
 @testable import AsyncUpload
 
-@Suite("A configuration as it is seen in logs", .timeLimit(.minutes(1)))
+@Suite("A configuration as it is seen in logs", .timeLimit(.minutes(5)))
 struct ConfigurationTests {
     @Test("Its secrets are in no dump and no description")
     func secrets() {

@@ -4,7 +4,7 @@
 
     @testable import AsyncUpload
 
-    @Suite("The sockets of a session", .timeLimit(.minutes(1)))
+    @Suite("The sockets of a session", .timeLimit(.minutes(5)))
     struct CurlSocketsTests {
         private static func address(_ port: UInt16) -> sockaddr_in {
             var address = sockaddr_in()

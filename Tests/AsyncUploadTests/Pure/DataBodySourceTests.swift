@@ -3,7 +3,7 @@ import Testing
 
 @testable import AsyncUpload
 
-@Suite("A body in memory", .timeLimit(.minutes(1)))
+@Suite("A body in memory", .timeLimit(.minutes(5)))
 struct DataBodySourceTests {
     @Test("It can be read from any offset, in pieces of any size, again and again", arguments: [0, 1, 10, 1000])
     func reading(count: Int) throws {

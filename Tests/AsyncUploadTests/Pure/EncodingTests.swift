@@ -3,7 +3,7 @@ import Testing
 
 @testable import AsyncUpload
 
-@Suite("URL-encoded forms", .timeLimit(.minutes(1)))
+@Suite("URL-encoded forms", .timeLimit(.minutes(5)))
 struct FormEncodingTests {
     private func text(_ body: UploadBody) throws -> String {
         String(decoding: try #require(try body.bytes()), as: UTF8.self)
@@ -35,7 +35,7 @@ struct FormEncodingTests {
     }
 }
 
-@Suite("Requests by method", .timeLimit(.minutes(1)))
+@Suite("Requests by method", .timeLimit(.minutes(5)))
 struct RequestMethodTests {
     @Test("GET with a query that nobody can misread")
     func get() throws {
@@ -111,7 +111,7 @@ struct RequestMethodTests {
     }
 }
 
-@Suite("Character references in HTML", .timeLimit(.minutes(1)))
+@Suite("Character references in HTML", .timeLimit(.minutes(5)))
 struct HTMLEntitiesTests {
     @Test(
         "References become their characters, once",
@@ -132,7 +132,7 @@ struct HTMLEntitiesTests {
     }
 }
 
-@Suite("Several uploads as one", .timeLimit(.minutes(1)))
+@Suite("Several uploads as one", .timeLimit(.minutes(5)))
 struct CombinedTallyTests {
     private func progress(_ fraction: Double, _ bytes: Int64) -> CombinedTally.News {
         .progress(UploadProgress(fraction: fraction, bytesSent: bytes))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import AsyncUpload
 
-@Suite("A body in a file", .timeLimit(.minutes(1)))
+@Suite("A body in a file", .timeLimit(.minutes(5)))
 struct FileBodySourceTests {
     private let scratch: ScratchFolder
 

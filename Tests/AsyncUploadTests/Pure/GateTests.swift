@@ -2,7 +2,7 @@ import Testing
 
 @testable import AsyncUpload
 
-@Suite("A gate opens once and for ever", .timeLimit(.minutes(1)))
+@Suite("A gate opens once and for ever", .timeLimit(.minutes(5)))
 struct GateTests {
     @Test("It is closed until it is opened")
     func opening() {

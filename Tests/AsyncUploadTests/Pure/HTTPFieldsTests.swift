@@ -3,7 +3,7 @@ import Testing
 
 @testable import AsyncUpload
 
-@Suite("Header fields", .timeLimit(.minutes(1)))
+@Suite("Header fields", .timeLimit(.minutes(5)))
 struct HTTPFieldsTests {
     @Test("Names are compared without regard to case")
     func letterCase() {

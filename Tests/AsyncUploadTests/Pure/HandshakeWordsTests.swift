@@ -3,7 +3,7 @@ import Testing
 
 @testable import AsyncUpload
 
-@Suite("What the words for a failure of TLS mean", .timeLimit(.minutes(1)))
+@Suite("What the words for a failure of TLS mean", .timeLimit(.minutes(5)))
 struct HandshakeWordsTests {
     private static let endings = [
         "OpenSSL SSL_connect: SSL_ERROR_SYSCALL in connection to a.test:443 ",

@@ -2,7 +2,7 @@ import Testing
 
 @testable import AsyncUpload
 
-@Suite("Hosts that refuse are asked less", .timeLimit(.minutes(1)))
+@Suite("Hosts that refuse are asked less", .timeLimit(.minutes(5)))
 struct HostBrakeTests {
     private let start = ContinuousClock.now
 

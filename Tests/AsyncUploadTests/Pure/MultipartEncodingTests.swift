@@ -3,7 +3,7 @@ import Testing
 
 @testable import AsyncUpload
 
-@Suite("Forms as they are written down", .timeLimit(.minutes(1)))
+@Suite("Forms as they are written down", .timeLimit(.minutes(5)))
 struct MultipartEncodingTests {
     private func bytes(of form: MultipartForm, inPiecesOf size: Int = 1000) throws -> String {
         let source = try MultipartEncoding(form, boundary: "B").open().source()
@@ -192,7 +192,7 @@ struct MultipartEncodingTests {
     }
 }
 
-@Suite("Bodies that consist of several", .timeLimit(.minutes(1)))
+@Suite("Bodies that consist of several", .timeLimit(.minutes(5)))
 struct CompositeBodyTests {
     @Test("They are read from any offset in pieces of any size", arguments: [1, 2, 3, 5, 100])
     func anywhere(pieceSize: Int) throws {

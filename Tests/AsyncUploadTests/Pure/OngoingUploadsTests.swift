@@ -2,7 +2,7 @@ import Testing
 
 @testable import AsyncUpload
 
-@Suite("Which uploads have not ended", .timeLimit(.minutes(1)))
+@Suite("Which uploads have not ended", .timeLimit(.minutes(5)))
 struct OngoingUploadsTests {
     private let ongoing = OngoingUploads()
 

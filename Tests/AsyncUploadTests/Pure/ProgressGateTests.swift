@@ -3,7 +3,7 @@ import Testing
 
 @testable import AsyncUpload
 
-@Suite("Which byte counts are worth an event", .timeLimit(.minutes(1)))
+@Suite("Which byte counts are worth an event", .timeLimit(.minutes(5)))
 struct ProgressGateTests {
     private let start = SuspendingClock.now
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import AsyncUpload
 
-@Suite("What byte counts mean", .timeLimit(.minutes(1)))
+@Suite("What byte counts mean", .timeLimit(.minutes(5)))
 struct ProgressMeterTests {
     private let start = ContinuousClock.now
 

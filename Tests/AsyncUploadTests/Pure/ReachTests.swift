@@ -3,7 +3,7 @@ import Testing
 
 @testable import AsyncUpload
 
-@Suite("What a failed exchange can have reached", .timeLimit(.minutes(1)))
+@Suite("What a failed exchange can have reached", .timeLimit(.minutes(5)))
 struct ReachTests {
     private let start = TransferMachine.Instant.now
 

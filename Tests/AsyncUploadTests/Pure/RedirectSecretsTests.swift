@@ -3,7 +3,7 @@ import Testing
 
 @testable import AsyncUpload
 
-@Suite("What does not go along to another origin", .timeLimit(.minutes(1)))
+@Suite("What does not go along to another origin", .timeLimit(.minutes(5)))
 struct RedirectSecretsTests {
     private let rules = Uploader.Configuration().chainRules
 

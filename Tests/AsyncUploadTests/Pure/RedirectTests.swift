@@ -3,7 +3,7 @@ import Testing
 
 @testable import AsyncUpload
 
-@Suite("What a redirect makes of a request", .timeLimit(.minutes(1)))
+@Suite("What a redirect makes of a request", .timeLimit(.minutes(5)))
 struct RedirectTests {
     enum Next: Sendable {
         case final, same, get

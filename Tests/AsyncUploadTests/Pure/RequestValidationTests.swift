@@ -3,7 +3,7 @@ import Testing
 
 @testable import AsyncUpload
 
-@Suite("What is refused before anything is sent", .timeLimit(.minutes(1)))
+@Suite("What is refused before anything is sent", .timeLimit(.minutes(5)))
 struct RequestValidationTests {
     @Test("A field in two spellings is refused: one of them would be sent, or both")
     func spellings() {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import AsyncUpload
 
-@Suite("Response heads, line by line", .timeLimit(.minutes(1)))
+@Suite("Response heads, line by line", .timeLimit(.minutes(5)))
 struct ResponseHeadParserTests {
     private func heads(_ lines: String...) throws -> [ResponseHead] {
         try heads(lines.map { Data($0.utf8) })

@@ -3,7 +3,7 @@ import Testing
 
 @testable import AsyncUpload
 
-@Suite("A response's body as text", .timeLimit(.minutes(1)))
+@Suite("A response's body as text", .timeLimit(.minutes(5)))
 struct TextDecodingTests {
     private func text(_ body: [UInt8], _ contentType: String?) -> String {
         TextDecoding.text(of: Data(body), contentType: contentType)

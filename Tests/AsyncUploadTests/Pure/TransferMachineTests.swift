@@ -3,7 +3,7 @@ import Testing
 
 @testable import AsyncUpload
 
-@Suite("What one exchange does next", .timeLimit(.minutes(1)))
+@Suite("What one exchange does next", .timeLimit(.minutes(5)))
 struct TransferMachineTests {
     private let start = TransferMachine.Instant.now
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import AsyncUpload
 
-@Suite("What an upload sends", .timeLimit(.minutes(1)))
+@Suite("What an upload sends", .timeLimit(.minutes(5)))
 struct UploadBodyTests {
     private struct Order: Encodable {
         var price: Double

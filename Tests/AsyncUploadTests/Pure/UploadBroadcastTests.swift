@@ -3,7 +3,7 @@ import Testing
 
 @testable import AsyncUpload
 
-@Suite("One story for every reader", .timeLimit(.minutes(1)))
+@Suite("One story for every reader", .timeLimit(.minutes(5)))
 struct UploadBroadcastTests {
     private let broadcast = UploadBroadcast()
     private let response = UploadResponse(statusCode: 200, body: Data("ok".utf8))
@@ -146,7 +146,7 @@ struct UploadBroadcastTests {
     }
 }
 
-@Suite("Leaving a story before its end", .timeLimit(.minutes(1)))
+@Suite("Leaving a story before its end", .timeLimit(.minutes(5)))
 struct UploadBroadcastLeavingTests {
     private let broadcast = UploadBroadcast()
     private let left = Locked(0)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import AsyncUpload
 
-@Suite("What an error says", .timeLimit(.minutes(1)))
+@Suite("What an error says", .timeLimit(.minutes(5)))
 struct UploadErrorTests {
     private static let codes = UploadError.Code.Kind.allCases.map { UploadError.Code(kind: $0) }
 

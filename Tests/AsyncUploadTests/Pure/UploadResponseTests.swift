@@ -3,7 +3,7 @@ import Testing
 
 @testable import AsyncUpload
 
-@Suite("A response and what can be had from it", .timeLimit(.minutes(1)))
+@Suite("A response and what can be had from it", .timeLimit(.minutes(5)))
 struct UploadResponseTests {
     private struct Order: Decodable, Equatable {
         var items: [Item]

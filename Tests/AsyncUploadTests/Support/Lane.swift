@@ -56,4 +56,4 @@ extension Uploader {
 }
 
 /// Tests that use the network, one after the other, so that what one measures is not what another does.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct OverTheWire {}
+@Suite(.serialized, .timeLimit(.minutes(5))) struct OverTheWire {}

@@ -13,7 +13,7 @@ import Testing
     .serialized,
     .enabled(if: NginxServer.isInstalled, "nginx or openssl is not installed"),
     .enabled(if: hasOptionsForTLS, "URLSession cannot be told whom to trust"),
-    .timeLimit(.minutes(1))
+    .timeLimit(.minutes(5))
 )
 struct Interop {}
 
@@ -21,7 +21,7 @@ struct Interop {}
 @Suite(
     .enabled("ASYNCUPLOAD_PYTHON names no Python with httpbin, gunicorn and werkzeug") { await FormServer.isInstalled },
     .hasFormServer,
-    .timeLimit(.minutes(1))
+    .timeLimit(.minutes(5))
 )
 struct Forms {}
 
