@@ -36,7 +36,7 @@ extension UploadDriver {
         _ story: inout UploadStory
     ) async throws -> UploadStory.Answer {
         try Task.checkCancellation()
-        let request = try await prepared(&chain, body, attempt: story.transactions.count + 1)
+        let request = try await prepared(&chain, body, story)
         try Task.checkCancellation()
         story.beginTransaction(request, at: environment.now())
         if let body {
@@ -55,12 +55,19 @@ extension UploadDriver {
     }
 
     /// The request that the interceptors make of the next one.
-    private func prepared(_ chain: inout RequestChain, _ body: OpenBody?, attempt: Int) async throws -> URLRequest {
+    private func prepared(
+        _ chain: inout RequestChain,
+        _ body: OpenBody?,
+        _ story: UploadStory
+    ) async throws -> URLRequest {
         guard !configuration.interceptors.isEmpty else { return chain.request }
+        let attempt = story.transactions.count + 1
         var request = chain.request
         for interceptor in configuration.interceptors {
             do {
-                request = try await interceptor.prepare(request, attempt: attempt)
+                request = try await waitingForInterceptor(story) { [request] in
+                    try await interceptor.prepare(request, attempt: attempt)
+                }
             } catch let error as UploadError {
                 throw error
             } catch {
@@ -71,6 +78,19 @@ extension UploadDriver {
         chain.adopt(&request)
         try RequestValidation.check(request, bodyLength: body.map(\.length) ?? 0)
         return request
+    }
+
+    /// An interceptor may ask a server that does not answer.
+    func waitingForInterceptor<Value: Sendable>(
+        _ story: UploadStory,
+        _ work: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        let remaining = configuration.timeLimits(for: request, after: elapsed(story)).remaining
+        return try await waiting(
+            atMost: max(.zero, remaining),
+            orThrowing: UploadError(.timedOut, detail: "an interceptor took until the end"),
+            for: work
+        )
     }
 
     private func answer(

@@ -134,13 +134,14 @@ struct UploadDriver: Sendable {
             return remaining > delay ? .wait(delay) : .end(error)
         }
         guard !isSpent, !Task.isCancelled, story.mayRecover(from: error) else { return .end(error) }
+        let (request, attempt) = (story.request, story.transactions.count)
         for interceptor in configuration.interceptors {
-            switch await interceptor.recover(from: error, of: story.request, attempt: story.transactions.count) {
-            case .fail: continue
-            case .retry:
-                story.noteRecovery(from: error)
-                return .again
+            let recovery = try? await waitingForInterceptor(story) {
+                await interceptor.recover(from: error, of: request, attempt: attempt)
             }
+            guard recovery == .retry else { continue }
+            story.noteRecovery(from: error)
+            return .again
         }
         return .end(error)
     }

@@ -44,28 +44,16 @@ final class BodyStream: Sendable {
         if let source = spool.withLock({ $0 }) { return source }
         let production = try recipe.begin()
         let file = try TemporaryFile(keepingName: keepingName, length: length)
-        let (done, continuation) = AsyncThrowingStream<any BodySource, any Error>.makeStream()
-        let work = Task {
+        let timeout = UploadError(.timedOut, detail: "the end of the stream was not reached")
+        let source = try await waiting(atMost: limit, orThrowing: timeout) {
             do {
                 try await production(file)
-                continuation.yield(try file.finish())
-                continuation.finish()
+                return try file.finish()
             } catch {
-                continuation.finish(throwing: UploadError.producing(error))
+                throw UploadError.producing(error)
             }
         }
-        let timer = Task {
-            try await Task.sleep(for: limit, clock: .suspending)
-            continuation.finish(throwing: UploadError(.timedOut, detail: "the end of the stream was not reached"))
-        }
-        defer {
-            work.cancel()
-            timer.cancel()
-        }
-        for try await source in done {
-            spool.withLock { $0 = source }
-            return source
-        }
-        throw CancellationError()
+        spool.withLock { $0 = source }
+        return source
     }
 }

@@ -52,14 +52,7 @@ public actor BearerTokenInterceptor: UploadInterceptor {
     private func renewed(inPlaceOf refused: String?) async throws -> String {
         let renewing = ongoing ?? begin(refused)
         ongoing = renewing
-        // Awaiting the task itself would not end with the current one.
-        let (results, continuation) = AsyncThrowingStream<String, any Error>.makeStream()
-        Task {
-            continuation.yield(with: await renewing.result)
-            continuation.finish()
-        }
-        for try await token in results { return token }
-        throw CancellationError()
+        return try await renewing.value
     }
 
     private func begin(_ refused: String?) -> Task<String, any Error> {

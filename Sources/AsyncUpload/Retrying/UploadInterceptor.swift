@@ -1,8 +1,8 @@
 /// Has a say in every request of an upload: signs it, gives it a token, renews that when it was refused.
 ///
-/// The functions may be called from many uploads at the same time. What they take their time for holds up their upload only;
-/// it counts for ``Uploader/Configuration/timeoutIntervalForResource``. They are called in tasks that are cancelled with
-/// the upload, and should end then.
+/// The functions may be called from many uploads at the same time. What they take their time for holds up their upload only,
+/// and not for longer than ``Uploader/Configuration/timeoutIntervalForResource`` allows. They are called in tasks that are
+/// cancelled with the upload; it does not wait for them then.
 public protocol UploadInterceptor: Sendable {
     /// Makes the request that is sent in place of another one.
     ///

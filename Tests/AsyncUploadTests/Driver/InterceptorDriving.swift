@@ -171,6 +171,31 @@ struct InterceptorDriving {
         #expect(asked.withLock { $0 } == 0)
     }
 
+    @Test("One that does not come to an end is not waited for when the time for the upload is up")
+    func hanging() async throws {
+        let end = Gate()
+        let preparing = FakeLane([]) {
+            $0.timeoutIntervalForResource = 0.1
+            $0.interceptors = [
+                Scripted(prepare: { request, _ in
+                    await end.wait(); return request
+                })
+            ]
+        }
+        #expect(try await preparing.failure(data).code == .timedOut)
+        #expect(preparing.fake.received.isEmpty)
+        let recovering = FakeLane([FakeTransport.Script(steps: [.head(409)])]) {
+            $0.timeoutIntervalForResource = 0.1
+            $0.interceptors = [
+                Scripted(recover: { _, _, _ in
+                    await end.wait(); return .retry
+                })
+            ]
+        }
+        #expect(try await recovering.failure(data).response?.statusCode == 409)
+        end.open()
+    }
+
     // MARK: Bearer tokens
 
     @Test("C30: many uploads that are refused together renew the token once, and are each sent once more")

@@ -354,6 +354,25 @@ extension OverTheWire {
             #expect(lane.server.requests.map(\.path) == ["/first", "/5", "/4", "/1", "/2", "/3", "/0"])
         }
 
+        @Test("Waiting for a turn does not count for the time that an upload may take")
+        func timeInQueue() async throws {
+            let lane = try Lane {
+                $0.maximumUploadsInFlight = 1
+                $0.timeoutIntervalForResource = 2
+            }
+            lane.server.route("PUT", "/*") { exchange in
+                try exchange.readBody()
+                try exchange.wait(.milliseconds(900))
+                try exchange.respond(200)
+            }
+            let clock = ContinuousClock()
+            let elapsed = try await clock.measure {
+                let tasks = (0..<4).map { lane.uploader.task(for: lane.request("/\($0)"), from: bytes(10)) }
+                for task in tasks { _ = try await task.response }
+            }
+            #expect(elapsed > .seconds(3))
+        }
+
         @Test("10,000 uploads in the queue cost descriptors only for those under way, and little memory")
         func longQueue() async {
             await #expect(processExitsWith: .success) {

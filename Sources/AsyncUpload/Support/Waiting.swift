@@ -1,0 +1,32 @@
+/// Waits for a piece of work, but not when the current task is cancelled or the time is up: then the work is cancelled, and
+/// left to end by itself.
+///
+/// - Parameters:
+///   - limit: how long it may take; time asleep does not count.
+///   - timeout: what is thrown when it takes longer.
+/// - Throws: what the work throws, `CancellationError`, or `timeout`.
+func waiting<Value: Sendable>(
+    atMost limit: Duration,
+    orThrowing timeout: UploadError,
+    for work: @escaping @Sendable () async throws -> Value
+) async throws -> Value {
+    let (results, continuation) = AsyncThrowingStream<Value, any Error>.makeStream()
+    let working = Task {
+        do {
+            continuation.yield(try await work())
+            continuation.finish()
+        } catch {
+            continuation.finish(throwing: error)
+        }
+    }
+    let timer = Task {
+        try await Task.sleep(for: limit, clock: .suspending)
+        continuation.finish(throwing: timeout)
+    }
+    defer {
+        working.cancel()
+        timer.cancel()
+    }
+    for try await result in results { return result }
+    throw CancellationError()
+}
