@@ -2,7 +2,8 @@
 enum Flag: String, CaseIterable {
     case request, header, user, bearer, form, data, json, output, include, progress, silent, verbose, help, version,
         parallel, demo
-    case transport, cacert, cert, key, insecure, timeout
+    case transport, cacert, cert, key, insecure, timeout, retry
+    case retryAll = "retry-all"
     case formString = "form-string"
     case dataRaw = "data-raw"
     case dataBinary = "data-binary"
@@ -28,17 +29,18 @@ enum Flag: String, CaseIterable {
         case .version: "V"
         case .parallel: "P"
         case .bearer, .json, .progress, .demo, .maxRedirects, .noLocation, .transport, .cacert, .cert, .key, .insecure,
-            .limitRate, .timeout, .stallTimeout, .connectTimeout, .formString, .dataRaw, .dataBinary, .dataURLEncode:
+            .limitRate, .timeout, .stallTimeout, .connectTimeout, .formString, .dataRaw, .dataBinary, .dataURLEncode,
+            .retry, .retryAll:
             nil
         }
     }
 
     var takesValue: Bool {
         switch self {
-        case .include, .silent, .verbose, .help, .version, .demo, .noLocation, .insecure: false
+        case .include, .silent, .verbose, .help, .version, .demo, .noLocation, .insecure, .retryAll: false
         case .request, .header, .user, .bearer, .form, .formString, .data, .dataRaw, .dataBinary, .dataURLEncode, .json,
             .output, .progress, .parallel, .maxRedirects, .transport, .cacert, .cert, .key, .limitRate, .timeout,
-            .stallTimeout, .connectTimeout:
+            .stallTimeout, .connectTimeout, .retry:
             true
         }
     }

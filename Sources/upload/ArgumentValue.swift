@@ -44,6 +44,13 @@ enum ArgumentValue {
         return limit
     }
 
+    static func retryLimit(_ text: String) throws(UsageError) -> Int {
+        guard let limit = number(text) else {
+            throw UsageError("--retry needs a number, 0 for none, not \(text.debugDescription)")
+        }
+        return limit
+    }
+
     static func parallel(_ text: String) throws(UsageError) -> Int {
         guard let count = number(text), (1...300).contains(count) else {
             throw UsageError("-P needs a number from 1 to 300, not \(text.debugDescription)")

@@ -62,6 +62,8 @@ struct Arguments {
         case .timeout: options.timeout = try ArgumentValue.seconds(value, of: flag)
         case .stallTimeout: options.stallTimeout = try ArgumentValue.seconds(value, of: flag)
         case .connectTimeout: options.connectTimeout = try ArgumentValue.seconds(value, of: flag)
+        case .retry: options.retryLimit = try ArgumentValue.retryLimit(value)
+        case .retryAll: options.retriesAllMethods = true
         case .demo: isDemo = true
         case .help, .version: break
         }

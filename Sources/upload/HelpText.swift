@@ -52,12 +52,19 @@ enum HelpText {
               --max-redirs N     follow up to N redirects, with the body (default
                                  20; -1: any number)
               --no-location      follow none
-              --timeout S        give up after S seconds, redirects included;
-                                 fractions such as 0.5 are fine, here and below
-              --stall-timeout S  give up when no byte moves for S seconds (default
-                                 60), but wait for standard input
+              --retry N          try up to N more times after a failure that may
+                                 pass, with growing waits (default 3; 0: never). Not
+                                 with POST and PATCH, unless nothing has reached the
+                                 server or there is an Idempotency-Key; nor with
+                                 standard input that has been read
+              --retry-all        with any method; a server may act on it twice then
+              --timeout S        give up after S seconds, redirects, further attempts
+                                 and waits included; fractions such as 0.5 are fine,
+                                 here and below
+              --stall-timeout S  end an attempt when no byte moves for S seconds
+                                 (default 60), but wait for standard input
               --connect-timeout S
-                                 give up without a connection after S seconds
+                                 end an attempt without a connection after S seconds
                                  (default 30)
               --limit-rate N     send up to N bytes per second of each file: 50000,
                                  500K, 1.5M, 1G (K is 1024, M is 1024 K, G 1024 M)
@@ -72,7 +79,7 @@ enum HelpText {
                                  null) or none; default: bar on a terminal, none
                                  otherwise
           -s, --silent           nothing on standard error, not even errors
-          -v, --verbose          tell what is requested and answered
+          -v, --verbose          tell what is requested, answered and tried again
               --demo             see above; goes with --progress, --limit-rate,
                                  --transport, -s and -v
           -h, --help             this
@@ -92,7 +99,8 @@ enum HelpText {
            35  no secure connection, or TLS files that cannot be used
            47  too many redirects, or one that is not followed: to http from https,
                or to something else than HTTP
-           55  sending failed, or the body is wanted twice and can be read only once
+           55  sending failed, or the server sent a body elsewhere that can be read
+               only once
            56  receiving failed
            60  the server's certificate is not trusted
           130  interrupted; a second Ctrl-C does not wait for anything

@@ -11,6 +11,8 @@ extension Options {
         case .curl: configuration.transport = .libcurl
         case nil: break
         }
+        configuration.retry = .exponential(limit: retryLimit)
+        configuration.retry.retriesAllMethods = retriesAllMethods
         configuration.limitRate = limitRate
         configuration.tls = tls
         if let timeout { configuration.timeoutIntervalForResource = timeout }

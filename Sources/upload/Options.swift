@@ -111,6 +111,10 @@ struct Options: Equatable, Sendable {
     var timeout: Double?
     var stallTimeout: Double?
     var connectTimeout: Double?
+    /// How many attempts may follow the first one.
+    var retryLimit = 3
+    /// Those whose repetition a server may act on twice, too.
+    var retriesAllMethods = false
     var output: String?
     var includesHead = false
     /// `nil`: not said, so the bar on a terminal only.

@@ -146,7 +146,6 @@ import Testing
         (["-q", "f", url], "unknown option -q"),
         (["-sq", "f", url], "unknown option -q"),
         (["--resumable", "tus", "f", url], "unknown option --resumable"),
-        (["--retry", "3", "f", url], "unknown option --retry"),
         (["-s"], "no FILE and no URL (upload --demo shows how it works)"),
         (["f"], "no URL to send f to"),
         ([url], "no FILE to send to \(url)"),

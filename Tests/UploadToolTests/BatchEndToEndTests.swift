@@ -48,7 +48,7 @@ struct BatchEndToEndTests {
             piece.finish()
         }
         var written = Data()
-        let result = try await tool.run("--progress", "bar", "a", "missing", "b", "c", url) { _ in
+        let result = try await tool.run("--retry=0", "--progress=bar", "a", "missing", "b", "c", url) { _ in
             for await data in pieces {
                 written += data
                 if written.range(of: Data("1 of 4 files, 2 failed".utf8)) != nil { gate.signal() }
@@ -92,7 +92,7 @@ struct BatchEndToEndTests {
     @Test func aFailureStopsNoOther() async throws {
         server.route(nil, "/a", waiting: gate, status: 404)
         server.route(nil, "/b", LoopbackServer.failing(after: 0, reset: true))
-        let result = try await tool.run("a", "b", "missing", "c", url) { _ in
+        let result = try await tool.run("--retry", "0", "a", "b", "missing", "c", url) { _ in
             try await server.wait { $0.requests.contains { $0.target == "/c" && $0.ended } }
             gate.signal()
         }

@@ -208,7 +208,7 @@ struct EndToEndTests {
     @Test func closedPort() async throws {
         let target = url("/x")
         server.stop()
-        let result = try await tool.run("movie.bin", target)
+        let result = try await tool.run("--retry", "0", "movie.bin", target)
         #expect(result.status == 7)
         #expect(result.errorLines.count == 1)
         #expect(result.errors.hasPrefix("upload: movie.bin: Could not connect"))
@@ -229,10 +229,10 @@ struct EndToEndTests {
         try tool.folder.write("large.bin", Data(count: 32 << 20))
         server.route(nil, "/cut", LoopbackServer.failing(after: 1000))
         server.route(nil, "/late", LoopbackServer.failing(after: .max))
-        let during = try await tool.run("large.bin", url("/cut"))
+        let during = try await tool.run("--retry", "0", "large.bin", url("/cut"))
         #expect(during.status == 55)
         #expect(during.errorLines.count == 1)
-        let after = try await tool.run("movie.bin", url("/late"))
+        let after = try await tool.run("--retry", "0", "movie.bin", url("/late"))
         #expect(after.status == 56)
         #expect(after.errorLines.count == 1)
     }
@@ -266,7 +266,7 @@ struct EndToEndTests {
     @Test func firstFailureOfTheCommandLineCounts() async throws {
         server.route(nil, "/b", LoopbackServer.accept(status: 500))
         for name in ["a", "b"] { try tool.folder.write(name, name) }
-        let result = try await tool.run("a", "b", "missing", url("/"))
+        let result = try await tool.run("--retry", "0", "a", "b", "missing", url("/"))
         #expect(result.status == 22)
         #expect(result.errorLines.count == 2)
     }

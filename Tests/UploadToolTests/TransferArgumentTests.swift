@@ -28,6 +28,7 @@ import Testing
         #expect(own.transport == library.transport)
         #expect(own.tls == library.tls)
         #expect(own.limitRate == nil)
+        #expect(own.retry == library.retry)
         #expect(own.timeoutIntervalForResource == library.timeoutIntervalForResource)
         #expect(own.timeoutIntervalForRequest == library.timeoutIntervalForRequest)
         #expect(own.timeoutIntervalForConnection == library.timeoutIntervalForConnection)
@@ -56,6 +57,23 @@ import Testing
         #expect(try configuration("--timeout", "90").timeoutIntervalForResource == 90)
         #expect(try configuration("--stall-timeout", "0.25").timeoutIntervalForRequest == 0.25)
         #expect(try configuration("--connect-timeout=.5").timeoutIntervalForConnection == 0.5)
+    }
+
+    @Test func furtherAttempts() throws {
+        #expect(try configuration("--retry", "5").retry == .exponential(limit: 5))
+        #expect(try configuration("--retry=0").retry == .none)
+        #expect(try configuration("--retry=0003").retry.limit == 3)
+        #expect(try configuration("--retry=9223372036854775807").retry.limit == .max)
+        #expect(try configuration("--retry=1", "--retry", "2").retry.limit == 2)
+        var all = RetryPolicy.exponential()
+        all.retriesAllMethods = true
+        #expect(try configuration("--retry-all").retry == all)
+    }
+
+    @Test(arguments: ["", "-1", "+1", "x", "1.5", "1s", "0x1", " 1", "9223372036854775808"])
+    func wrongNumbersOfAttempts(text: String) {
+        let error = UsageError("--retry needs a number, 0 for none, not \(text.debugDescription)")
+        #expect(Arguments.parse(["--retry", text, "f", Self.url]) == .failure(error))
     }
 
     @Test(arguments: [
@@ -106,6 +124,9 @@ import Testing
         (["--key", "", "f", url], "--key needs the name of a file"),
         (["--key", "k.pem", "f", url], "--key needs --cert"),
         (["--insecure=yes", "f", url], "--insecure takes no value"),
+        (["--retry-all=yes", "f", url], "--retry-all takes no value"),
+        (["f", url, "--retry"], "--retry needs a value"),
+        (["--demo", "--retry", "1"], "--retry means nothing to --demo"),
         (["--demo", "--insecure"], "--insecure means nothing to --demo"),
         (["--demo", "--timeout", "1"], "--timeout means nothing to --demo"),
         (["--demo", "-"], "--demo takes a FILE, not standard input"),

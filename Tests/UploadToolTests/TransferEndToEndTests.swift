@@ -64,11 +64,12 @@ struct TransferEndToEndTests {
     @Test(arguments: Tool.transports)
     func stall(transport: String) async throws {
         try tool.folder.write("large.bin", Data(count: 32 << 20))
+        let options = ["--transport", transport, "--retry", "0"]
         server.route(nil, "/never") { exchange in
             _ = try exchange.readBody(upTo: 1000)
             exchange.hold()
         }
-        let result = try await tool.run("--transport", transport, "--stall-timeout", "0.5", "large.bin", url("/never"))
+        let result = try await tool.run(options + ["--stall-timeout", "0.5", "large.bin", url("/never")])
         check(result, 28, "upload: large.bin: Nothing moved for too long")
     }
 
@@ -77,7 +78,8 @@ struct TransferEndToEndTests {
     func connection(transport: String) async throws {
         let listener = try SilentListener()
         let url = "https://127.0.0.1:\(listener.port)/x"
-        let result = try await tool.run("--transport", transport, "--connect-timeout", "0.5", "movie.bin", url)
+        let options = ["--transport", transport, "--retry", "0", "--connect-timeout", "0.5"]
+        let result = try await tool.run(options + ["movie.bin", url])
         check(result, 28, "upload: movie.bin: It took too long: ")
     }
 
