@@ -44,7 +44,7 @@ struct Demo {
         case .accepted(let response): return verified(response, label: subject.label)
         case .failed(let error):
             guard error.code == .unacceptableStatus, let response = error.response else {
-                return fail(ErrorLine.text(label: subject.label, error, path: subject.path), ExitStatus(error.code))
+                return fail(ErrorLine.text(label: subject.label, error, path: subject.path), ExitStatus(error))
             }
             return fail(subject.label, response.text(), .sendingFailed)
         case .interrupted: return interrupted()

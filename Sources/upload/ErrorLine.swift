@@ -9,7 +9,8 @@ enum ErrorLine {
     ///
     /// - Parameter path: the file's path if it is not the label.
     static func text(label: String, _ error: UploadError, path: String? = nil) -> String {
-        text(label: label, what: message(error, path: path ?? label), advice: advice(error))
+        let what = message(error.cause, path: path ?? label)
+        return text(label: label, what: what + requests(error, after: what), advice: advice(error))
     }
 
     static func text(label: String, what: String, advice: String?) -> String {
@@ -26,15 +27,30 @@ enum ErrorLine {
         return error.errorDescription ?? error.shortDescription
     }
 
+    /// How many requests have failed, where that is more than one; a redirect that was followed is no failure.
+    private static func requests(_ error: UploadError, after text: String) -> String {
+        guard error.attempts - error.metrics.redirectCount > 1 else { return "" }
+        return text.hasSuffix(".") ? " After \(error.attempts) requests" : ", after \(error.attempts) requests"
+    }
+
     /// What makes no sense to somebody in front of a terminal is not said.
     private static func advice(_ error: UploadError) -> String? {
         switch error.code {
         case .unacceptableStatus: error.response?.body == nil ? nil : error.recoverySuggestion
         case .transferFailed where error.detail != nil: nil
+        case .bodyNotReplayable where error.cause.code != .bodyNotReplayable:
+            "Standard input cannot be sent twice: put it into a file and send that"
         case .bodyNotReplayable: "Put it into a file and send that"
         case .certificateUntrusted: "Check it, or name the authority that issued it with --cacert"
         case .invalidTLSOptions: "Check the files of --cacert, --cert and --key"
         default: error.recoverySuggestion
         }
+    }
+}
+
+extension UploadError {
+    /// What went wrong in the first place, where a body that cannot be sent again has kept that from being put right.
+    var cause: UploadError {
+        code == .bodyNotReplayable ? underlying as? UploadError ?? self : self
     }
 }

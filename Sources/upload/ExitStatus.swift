@@ -18,6 +18,12 @@ enum ExitStatus: Int32, Sendable {
     case serverUntrusted = 60
     case interrupted = 130
 
+    /// That of the failure which led to the error, for scripts look at what went wrong, not at what could not be done about
+    /// it.
+    init(_ error: UploadError) {
+        self.init(error.cause.code)
+    }
+
     init(_ code: UploadError.Code) {
         self =
             switch code {

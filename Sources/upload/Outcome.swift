@@ -23,7 +23,7 @@ enum Outcome: Sendable {
     var answer: UploadResponse? {
         switch self {
         case .accepted(let response): response
-        case .failed(let error): error.code == .unacceptableStatus ? error.response : nil
+        case .failed(let error): error.cause.code == .unacceptableStatus ? error.response : nil
         case .interrupted: nil
         }
     }
@@ -31,7 +31,7 @@ enum Outcome: Sendable {
     var exitStatus: ExitStatus {
         switch self {
         case .accepted: .success
-        case .failed(let error): ExitStatus(error.code)
+        case .failed(let error): ExitStatus(error)
         case .interrupted: .interrupted
         }
     }

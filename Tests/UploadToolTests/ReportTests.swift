@@ -105,6 +105,42 @@ import Testing
         #expect(ErrorLine.text(label: "f", refusal) == "upload: f: The server refused the upload: 422.")
     }
 
+    @Test func numberOfRequests() {
+        var error = UploadError(.unacceptableStatus, detail: "503", response: UploadResponse(statusCode: 503))
+        error.metrics.transactions = [.init(), .init(), .init(), .init()]
+        #expect(ErrorLine.text(label: "f", error) == "upload: f: The server refused the upload: 503, after 4 requests.")
+        error.response?.body = Data("busy".utf8)
+        #expect(
+            ErrorLine.text(label: "f", error)
+                == "upload: f: The server refused the upload: 503, after 4 requests. See the response's body."
+        )
+        let other = UploadError(.transferFailed, detail: "Odd.", metrics: error.metrics)
+        #expect(ErrorLine.text(label: "f", other) == "upload: f: The transfer failed: Odd. After 4 requests.")
+    }
+
+    /// A redirect that was followed is a part of one attempt.
+    @Test func redirectsAreNoFailures() {
+        var error = UploadError(.unacceptableStatus, detail: "404", response: UploadResponse(statusCode: 404))
+        error.metrics.transactions = [.init(isRedirected: true), .init()]
+        #expect(ErrorLine.text(label: "f", error) == "upload: f: The server refused the upload: 404.")
+        error.metrics.transactions += [.init(isRedirected: true), .init()]
+        #expect(ErrorLine.text(label: "f", error).contains("404, after 4 requests."))
+    }
+
+    @Test func bodyThatCannotBeSentTwice() {
+        let refusal = UploadError(.unacceptableStatus, detail: "503", response: UploadResponse(statusCode: 503))
+        let error = UploadError(.bodyNotReplayable, response: refusal.response, underlying: refusal)
+        #expect(
+            ErrorLine.text(label: "-", error) == "upload: -: The server refused the upload: 503. "
+                + "Standard input cannot be sent twice: put it into a file and send that."
+        )
+        #expect(Outcome.failed(error).exitStatus == .refused)
+        #expect(Outcome.failed(error).answer?.statusCode == 503)
+        let lost = UploadError(.bodyNotReplayable, underlying: UploadError(.connectionLostAfterBody))
+        #expect(Outcome.failed(lost).exitStatus == .receivingFailed)
+        #expect(Outcome.failed(lost).answer == nil)
+    }
+
     /// The library's own advice is for who writes code.
     @Test(
         arguments: [

@@ -142,6 +142,32 @@ struct StandardInputEndToEndTests {
         #expect(result.status == 55)
         #expect(result.errorLines.count == 1)
         #expect(result.errors.hasPrefix("upload: -: The connection was lost "))
+        #expect(result.errors.hasSuffix(". Standard input cannot be sent twice: put it into a file and send that.\n"))
+        #expect(server.requests.count == 1)
+    }
+
+    /// The status is that of the refusal, which would have been the end without the attempts, too.
+    @Test func busyServer() async throws {
+        server.route(nil, "/busy", LoopbackServer.accept(status: 503, body: "busy"))
+        let result = try await run("echo hello | \"$0\" \"$@\"", "-", url("/busy"))
+        #expect(result.status == 22)
+        #expect(result.text == "busy")
+        #expect(
+            result.errors.lowercased() == "upload: -: the server refused the upload: 503 (service unavailable). "
+                + "standard input cannot be sent twice: put it into a file and send that.\n"
+        )
+        #expect(server.requests.count == 1)
+    }
+
+    @Test func busyServerInJSON() async throws {
+        server.route(nil, "/busy", LoopbackServer.accept(status: 503))
+        let script = "echo hello | \"$0\" \"$@\""
+        let result = try await run(script, "--progress", "json", "-", url("/busy"))
+        #expect(result.status == 22)
+        let event = try JSONSerialization.jsonObject(with: Data(try #require(result.errorLines.last).utf8))
+        let last = try #require(event as? [String: Any])
+        #expect(last["code"] as? String == "bodyNotReplayable")
+        #expect(last["status"] as? Int == 503)
     }
 
     @Test func redirect() async throws {
