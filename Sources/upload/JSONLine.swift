@@ -11,7 +11,9 @@ enum JSONLine {
                 bytesSent: progress.bytesSent,
                 totalBytes: progress.totalBytes,
                 bytesPerSecond: Int64(exactly: finite(progress.bytesPerSecond).rounded()) ?? 0,
-                attempt: progress.attempt
+                attempt: progress.attempt,
+                retryingIn: progress.retryingIn.map { (finite($0 / .seconds(1)) * 1000).rounded() / 1000 },
+                retryReason: progress.retryReason
             )
         )
     }
@@ -49,7 +51,7 @@ enum JSONLine {
 
     // MARK: Objects
 
-    /// What is not known is `null`, so that every line has all keys.
+    /// What is not known is `null`, so that every line has all keys, but for those of a wait.
     private struct Progress: Encodable {
         let event = "progress"
         let file: String
@@ -58,9 +60,11 @@ enum JSONLine {
         let totalBytes: Int64?
         let bytesPerSecond: Int64
         let attempt: Int
+        let retryingIn: Double?
+        let retryReason: String?
 
         private enum Key: CodingKey {
-            case event, file, fraction, bytesSent, totalBytes, bytesPerSecond, attempt
+            case event, file, fraction, bytesSent, totalBytes, bytesPerSecond, attempt, retryingIn, retryReason
         }
 
         func encode(to encoder: any Encoder) throws {
@@ -72,6 +76,8 @@ enum JSONLine {
             try object.encode(totalBytes, forKey: .totalBytes)
             try object.encode(bytesPerSecond, forKey: .bytesPerSecond)
             try object.encode(attempt, forKey: .attempt)
+            try object.encodeIfPresent(retryingIn, forKey: .retryingIn)
+            try object.encodeIfPresent(retryReason, forKey: .retryReason)
         }
     }
 

@@ -6,10 +6,21 @@ struct ProgressBar: Equatable {
         case remaining(Duration?)
         /// Everything is handed over, the answer is not there yet.
         case waiting
+        /// Begins anew after so long, and why; none is left while it waits for its turn.
+        case retrying(in: Duration, reason: String?)
+        /// So many of several files wait before they begin anew.
+        case someRetrying(Int)
         /// Over, after so long.
         case took(Duration)
         /// Over, and not as it should be.
         case note(String)
+
+        /// Whether it only counts down what the other one has told.
+        func continues(_ other: Ending?) -> Bool {
+            guard case .retrying(let rest, let reason) = self else { return false }
+            guard case .retrying(let before, reason) = other else { return false }
+            return rest <= before
+        }
     }
 
     var label: String
@@ -44,7 +55,8 @@ struct ProgressBar: Equatable {
             let labelLimit = max(labelMinimum, available - Self.barUsual)
             let shown = SafeText.shortened(label, to: labelLimit, ellipsis: ellipsis)
             let bar = bar(width: min(available - SafeText.width(of: shown), Self.barMaximum), unicode: unicode)
-            return ([shown, bar] + texts(at: level)).joined(separator: Self.gap)
+            let room = width - SafeText.width(of: shown) - Self.gap.count - SafeText.width(of: bar)
+            return ([shown, bar] + texts(at: level, room: room)).joined(separator: Self.gap)
         }
         return lineWithoutBar(label, width: width, ellipsis: ellipsis)
     }
@@ -60,13 +72,33 @@ struct ProgressBar: Equatable {
         case percent, bytes, rate, time
     }
 
-    private func texts(at level: Level) -> [String] {
-        switch level {
+    private func texts(at level: Level, room: Int) -> [String] {
+        if let texts = retryTexts(room: room) { return texts }
+        return switch level {
         case .percent: [percent]
         case .bytes: [percent, bytes]
         case .rate: [percent, bytes] + end(withTime: false)
         case .time: [percent, bytes] + end(withTime: true)
         }
+    }
+
+    /// As much about the next attempt as there is room for; `nil` when none is waited for.
+    private func retryTexts(room: Int) -> [String]? {
+        let choices: [[String]]
+        let done = total == nil ? [bytes] : [percent, bytes]
+        switch ending {
+        case .retrying(let rest, let reason):
+            let plan = RetryWords.plan(rest)
+            let whole = reason.map { "\(plan) (\(RetryWords.reason($0)))" } ?? plan
+            let first = Array(done.prefix(1))
+            choices = [done + [whole], first + [whole], done + [plan], first + [plan], first + ["retrying"], first]
+        case .someRetrying(let count):
+            let note = "\(count) retrying"
+            let rate = Quantity.rate(bytesPerSecond)
+            choices = [done + [rate, note], done + [note], done + [rate], done, Array(done.prefix(1))]
+        default: return nil
+        }
+        return choices.first { $0.reduce(0) { $0 + Self.gap.count + $1.count } <= room } ?? choices.last
     }
 
     /// Columns that are kept free for the texts, with the gaps before them.
@@ -97,6 +129,7 @@ struct ProgressBar: Equatable {
             guard withTime else { return [rate] }
             return [rate] + (time.map { ["\(Quantity.timeLeft($0)) left"] } ?? [])
         case .waiting: return [withTime ? "waiting for the answer" : "waiting"]
+        case .retrying, .someRetrying: return []
         case .took(let time): return withTime ? [rate, "in \(Quantity.timeTaken(time))"] : [rate]
         case .note(let note): return [String(note.prefix(withTime ? 22 : 8))]
         }
@@ -115,8 +148,9 @@ struct ProgressBar: Equatable {
 
     /// For a narrow terminal, and while the total is not known: as many of the texts as there is room for.
     private func lineWithoutBar(_ label: String, width: Int, ellipsis: String) -> String {
-        let texts = total == nil ? [bytes] + end(withTime: true) : [percent]
         let labelWidth = SafeText.width(of: label)
+        let usual = total == nil ? [bytes] + end(withTime: true) : [percent]
+        let texts = retryTexts(room: width - labelMinimum(for: labelWidth)) ?? usual
         var end = ""
         for text in texts {
             let longer = end + Self.gap + text

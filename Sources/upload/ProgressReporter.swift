@@ -1,4 +1,5 @@
 import AsyncUpload
+import Foundation
 
 /// Tells on standard error how far the uploads are. All lines that appear there while they run go through it, so that
 /// none ends up in the middle of the bar.
@@ -18,8 +19,13 @@ actor ProgressReporter {
     private let labels: [String]
     private var tally: ProgressTally
     private let unicode = Platform.usesUnicode
+    /// Where it is none, every drawing stays for good.
+    private let isTerminal = Platform.isTerminal(STDERR_FILENO)
     /// Columns that the bar on the screen takes.
     private var drawn = 0
+    /// What is drawn there.
+    private var lastLine: String?
+    private var lastEnding: ProgressBar.Ending?
     private var isFinished = false
 
     init(style: Style, labels: [String], sizes: [Int64?], tasks: [UploadTask]) {
@@ -33,7 +39,8 @@ actor ProgressReporter {
     func keepDrawing() async {
         guard style == .bar(isLive: true) else { return }
         while !Task.isCancelled, !isFinished {
-            draw(tally.bar(tasks.map(\.currentProgress), at: .now))
+            let bar = tally.bar(tasks.map(\.currentProgress), at: .now)
+            if isTerminal || !bar.ending.continues(lastEnding) { draw(bar) }
             try? await Task.sleep(for: Self.interval)
         }
     }
@@ -43,7 +50,8 @@ actor ProgressReporter {
         guard style == .json else { return }
         for await progress in tasks[index].progress {
             // Before its turn there is nothing to tell.
-            guard progress.totalBytes != nil || progress.bytesSent > 0 || progress.fraction > 0 else { continue }
+            let isUnderWay = progress.totalBytes != nil || progress.bytesSent > 0 || progress.fraction > 0
+            guard isUnderWay || progress.retryingIn != nil else { continue }
             StandardStream.error.write(JSONLine.progress(file: labels[index], progress))
         }
     }
@@ -76,11 +84,15 @@ actor ProgressReporter {
         guard drawn > 0 else { return }
         StandardStream.error.write("\r" + String(repeating: " ", count: drawn) + "\r")
         drawn = 0
+        (lastLine, lastEnding) = (nil, nil)
     }
 
     private func draw(_ bar: ProgressBar) {
         // In the last column some terminals would begin a new line.
         let line = bar.line(width: Platform.terminalWidth - 1, unicode: unicode)
+        lastEnding = bar.ending
+        guard line != lastLine else { return }
+        lastLine = line
         let width = SafeText.width(of: line)
         let isLive = style == .bar(isLive: true)
         let rest = String(repeating: " ", count: max(0, drawn - width))

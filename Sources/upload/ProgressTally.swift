@@ -43,8 +43,22 @@ struct ProgressTally {
             lastSent[index] = sent
         }
         let rate = measuredRate(at: now)
-        let isWaiting = snapshots.indices.allSatisfy { ends[$0] != nil || snapshots[$0].fraction >= 1 }
-        return bar(snapshots, rate: rate, ending: isWaiting ? .waiting : .remaining(timeLeft(snapshots, rate: rate)))
+        let isWaiting = snapshots.indices.allSatisfy { ends[$0] != nil || isHandedOver(snapshots[$0]) }
+        let ending: ProgressBar.Ending = isWaiting ? .waiting : .remaining(timeLeft(snapshots, rate: rate))
+        return bar(snapshots, rate: rate, ending: retryEnding(snapshots) ?? ending)
+    }
+
+    /// The fraction alone does not tell: it stays where it was while a body is sent again.
+    private func isHandedOver(_ snapshot: UploadProgress) -> Bool {
+        snapshot.fraction >= 1 && snapshot.bytesSent >= snapshot.totalBytes ?? 0
+    }
+
+    /// `nil` unless an upload waits before another attempt.
+    private func retryEnding(_ snapshots: [UploadProgress]) -> ProgressBar.Ending? {
+        let waiting = snapshots.indices.filter { ends[$0] == nil && snapshots[$0].retryingIn != nil }
+        guard let first = waiting.first, let rest = snapshots[first].retryingIn else { return nil }
+        guard labels.count == 1 else { return .someRetrying(waiting.count) }
+        return .retrying(in: rest, reason: snapshots[first].retryReason)
     }
 
     /// The bar that stays; `nil` if all failed before anything was sent, for which the errors' lines are enough.
@@ -108,8 +122,9 @@ struct ProgressTally {
     }
 
     private func fraction(_ snapshots: [UploadProgress], of total: Int64?) -> Double {
-        let done = snapshots.indices.reduce(0.0) {
-            $0 + Double(size(of: $1, snapshots[$1]) ?? 0) * snapshots[$1].fraction
+        // What the current requests have sent, like the bytes beside it: a body that is sent again is not there yet.
+        let done = snapshots.indices.reduce(0.0) { sum, index in
+            sum + Double(size(of: index, snapshots[index]).map { min($0, snapshots[index].bytesSent) } ?? 0)
         }
         let isComplete =
             done >= Double(total ?? 0) && snapshots.contains { $0.fraction >= 1 }

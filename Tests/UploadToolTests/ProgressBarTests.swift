@@ -70,6 +70,72 @@ import Testing
         #expect(bar.line(width: 20, unicode: true) == "movie.mp4  1.2 GB")
     }
 
+    @Test(
+        arguments: [
+            (79, "movie.mp4  █████████████░░░░░░░░░  62 %  1.2 of 2.0 GB  retrying in 4 s (503)"),
+            (60, "movie.mp4  ██████████░░░░░░░  62 %  retrying in 4 s (503)"),
+        ]
+    )
+    func waitBeforeTheNextAttempt(width: Int, line: String) {
+        var bar = bar
+        bar.ending = .retrying(in: .milliseconds(3_200), reason: "503")
+        #expect(bar.line(width: width, unicode: true) == line)
+        #expect(bar.line(width: width, unicode: false).hasSuffix("]  " + line.split(separator: "░  ")[1]))
+    }
+
+    /// The bar stays as wide as it was, and more of the text is shown where there is more room.
+    @Test func waitFits() {
+        var waiting = bar
+        waiting.ending = .retrying(in: .seconds(12), reason: UploadError(.connectionLostAfterBody).shortDescription)
+        var whole = false
+        for width in 40...120 {
+            let line = waiting.line(width: width, unicode: true)
+            #expect(SafeText.width(of: line) <= width)
+            let usual = bar.line(width: width, unicode: true)
+            #expect(line.filter { "█░".contains($0) }.count == usual.filter { "█░".contains($0) }.count)
+            if whole { #expect(line.hasSuffix("  retrying in 12 s (connection lost)")) }
+            whole = whole || width >= 79
+        }
+        waiting.total = nil
+        #expect(waiting.line(width: 80, unicode: true) == "movie.mp4  1.2 GB  retrying in 12 s (connection lost)")
+        #expect(waiting.line(width: 40, unicode: true) == "movie.mp4  1.2 GB  retrying in 12 s")
+        #expect(waiting.line(width: 30, unicode: true) == "movie.mp4  1.2 GB  retrying")
+        #expect(waiting.line(width: 20, unicode: true) == "movie.mp4  1.2 GB")
+    }
+
+    @Test(
+        arguments: [
+            (.milliseconds(3_200), "retrying in 4 s"), (.seconds(3), "retrying in 3 s"), (.zero, "retrying soon"),
+            (.milliseconds(1), "retrying in 1 s"), (.seconds(99), "retrying in 99 s"),
+            (.milliseconds(99_500), "retrying in 1:40"), (.seconds(120), "retrying in 2:00"),
+        ] as [(Duration, String)]
+    )
+    func waits(rest: Duration, text: String) {
+        #expect(RetryWords.plan(rest) == text)
+    }
+
+    @Test func reasons() {
+        #expect(RetryWords.reason("503") == "503")
+        #expect(RetryWords.reason(UploadError(.timedOut).shortDescription) == "timed out")
+        #expect(RetryWords.reason("\u{1b}ü") == "\\u{1b}?")
+        let refusal = UploadError(.unacceptableStatus, response: UploadResponse(statusCode: 429))
+        #expect(RetryWords.reason(refusal) == "429")
+        #expect(RetryWords.reason(UploadError(.cannotConnect, detail: "x")) == "no connection")
+    }
+
+    /// A count down is told once where every drawing stays.
+    @Test func countDown() {
+        let four = ProgressBar.Ending.retrying(in: .seconds(4), reason: "503")
+        let three = ProgressBar.Ending.retrying(in: .seconds(3), reason: "503")
+        #expect(three.continues(four))
+        #expect(four.continues(four))
+        #expect(!four.continues(three))
+        #expect(!three.continues(.retrying(in: .seconds(4), reason: "429")))
+        #expect(!four.continues(.waiting))
+        #expect(!four.continues(nil))
+        #expect(!ProgressBar.Ending.waiting.continues(four))
+    }
+
     /// Whatever is in the name, the line has no control character in it and fits.
     @Test(
         arguments: [
@@ -81,9 +147,10 @@ import Testing
     func fits(name: String, width: Int) {
         for unicode in [true, false] {
             for total in [0, 1, 999_999, 1_000_000, 123_456_789_012, Int64.max, nil] {
-                for ending in [.remaining(.seconds(360_000)), .waiting, .took(.seconds(1)), .note("123 failed")]
-                    as [ProgressBar.Ending]
-                {
+                for ending in [
+                    .remaining(.seconds(360_000)), .waiting, .took(.seconds(1)), .note("123 failed"),
+                    .retrying(in: .seconds(119), reason: UploadError(.stalled).shortDescription), .someRetrying(1234),
+                ] as [ProgressBar.Ending] {
                     let bar = ProgressBar(
                         label: name,
                         fraction: 0.5,
@@ -212,6 +279,38 @@ import Testing
         #expect(end?.label == "2 of 3 files")
         #expect(end?.fraction == 1)
         #expect(end?.ending == .note("1 failed"))
+    }
+
+    @Test func oneFileThatWaits() {
+        var tally = ProgressTally(labels: ["f"], sizes: [1000], at: start)
+        var waiting = snapshot(1000, of: 1000)
+        (waiting.retryingIn, waiting.retryReason) = (.seconds(2), "503")
+        #expect(tally.bar([waiting], at: start).ending == .retrying(in: .seconds(2), reason: "503"))
+        tally.ended(0, .failed)
+        #expect(tally.finalBar([waiting], took: nil, at: start)?.ending == .note("failed"))
+    }
+
+    @Test func someFilesThatWait() {
+        var tally = ProgressTally(labels: ["a", "b", "c"], sizes: [100, 300, 500], at: start)
+        let waiting = UploadProgress(bytesSent: 0, totalBytes: 300, retryingIn: .zero, retryReason: "503")
+        let bar = tally.bar([snapshot(100, of: 500), waiting, waiting], at: start + .seconds(1))
+        #expect(bar.ending == .someRetrying(2))
+        #expect(bar.line(width: 80, unicode: true).hasPrefix("0 of 3 files  █"))
+        #expect(bar.line(width: 80, unicode: true).hasSuffix("  100 B/s  2 retrying"))
+        #expect(bar.line(width: 20, unicode: true) == "0 of 3 files  9 %")
+        tally.ended(1, .failed)
+        tally.ended(2, .failed)
+        #expect(tally.bar([snapshot(500, of: 500), waiting, waiting], at: start + .seconds(2)).ending == .waiting)
+    }
+
+    /// The fraction stays at 1 meanwhile.
+    @Test func sentAgainIsNotThereYet() {
+        var tally = ProgressTally(labels: ["f"], sizes: [1000], at: start)
+        _ = tally.bar([snapshot(1000, of: 1000)], at: start + .seconds(1))
+        let again = UploadProgress(fraction: 1, bytesSent: 250, totalBytes: 1000, attempt: 2)
+        let bar = tally.bar([again], at: start + .seconds(2))
+        #expect(bar.fraction == 0.25)
+        #expect(bar.ending == .remaining(.seconds(1.2)))
     }
 
     /// Half a number would be another number; a name may be shortened.

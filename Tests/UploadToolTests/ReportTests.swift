@@ -36,6 +36,19 @@ import Testing
         #expect(line["attempt"] as? Int == 2)
     }
 
+    @Test func waitingLine() throws {
+        var progress = UploadProgress(attempt: 2, retryingIn: .milliseconds(3200), retryReason: "503")
+        let text = JSONLine.progress(file: "f", progress)
+        #expect(text.contains("\"retryingIn\":3.2,"))
+        let line = try object(text)
+        #expect(line["event"] as? String == "progress")
+        #expect(line["retryingIn"] as? Double == 3.2)
+        #expect(line["retryReason"] as? String == "503")
+        #expect(line["attempt"] as? Int == 2)
+        progress.retryingIn = .zero
+        #expect(try object(JSONLine.progress(file: "f", progress))["retryingIn"] as? Double == 0)
+    }
+
     @Test(arguments: [Double.nan, .infinity, -.infinity, 1e300])
     func noNumberThatIsNone(number: Double) throws {
         let progress = UploadProgress(fraction: number, bytesPerSecond: number)
