@@ -4,16 +4,20 @@ import AsyncUpload
 struct Batch: Sendable {
     let jobs: [Job]
     let reporter: ProgressReporter
-    private let options: Options
+    /// With `-v` only.
+    private let log: ActivityLog?
     private let tasks: [UploadTask]
     private let uploader: Uploader
 
     /// Starts the uploads.
     init(_ jobs: [Job], options: Options, style: ProgressReporter.Style) {
-        let uploader = Uploader(configuration: options.configuration)
+        let log = options.isVerbose && !options.isSilent ? ActivityLog(jobs) : nil
+        var configuration = options.configuration
+        if let log { configuration.onActivity = log.note }
+        let uploader = Uploader(configuration: configuration)
         let tasks = jobs.map { uploader.task(for: $0.request, from: $0.body) }
         self.jobs = jobs
-        self.options = options
+        self.log = log
         self.uploader = uploader
         self.tasks = tasks
         reporter = ProgressReporter(style: style, labels: jobs.map(\.label), sizes: jobs.map(\.size), tasks: tasks)
@@ -25,11 +29,17 @@ struct Batch: Sendable {
     /// - Returns: how they ended, in the order of the jobs.
     func run(onEnd: (Int, Outcome) async -> Void) async -> [Outcome] {
         var outcomes = Array(repeating: Outcome.interrupted, count: jobs.count)
-        if isTalkative { for job in jobs { await reporter.write(VerboseLog.start(job)) } }
+        if log != nil { for job in jobs { await reporter.write(VerboseLog.start(job)) } }
         await withTaskGroup(of: (Int, Outcome)?.self) { group in
             group.addTask {
                 await reporter.keepDrawing()
                 return nil
+            }
+            if let log {
+                group.addTask {
+                    for await _ in log.news { await reporter.write(log) }
+                    return nil
+                }
             }
             for (index, task) in tasks.enumerated() {
                 group.addTask {
@@ -45,7 +55,8 @@ struct Batch: Sendable {
                 await reporter.ended(index, outcome)
                 // What is written next stands below the line that stays.
                 if left == 0 { await reporter.finish(took: duration(outcomes)) }
-                if isTalkative {
+                if let log {
+                    await reporter.write(log)
                     for line in VerboseLog.end(outcome, of: jobs[index]) { await reporter.write(line) }
                 }
                 await onEnd(index, outcome)
@@ -54,8 +65,6 @@ struct Batch: Sendable {
         }
         return outcomes
     }
-
-    private var isTalkative: Bool { options.isVerbose && !options.isSilent }
 
     /// Of a single upload it is known exactly.
     private func duration(_ outcomes: [Outcome]) -> Duration? {

@@ -79,6 +79,11 @@ actor ProgressReporter {
         StandardStream.error.write(text + "\n")
     }
 
+    /// Writes what has been noted since the last time. It is taken here, so that no line overtakes another.
+    func write(_ log: ActivityLog) {
+        for line in log.takeLines() { write(line) }
+    }
+
     /// Takes the bar from the screen, for what is written there next.
     func clear() {
         guard drawn > 0 else { return }

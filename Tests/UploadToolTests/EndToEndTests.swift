@@ -155,9 +155,12 @@ struct EndToEndTests {
         #expect(result.status == 0)
         #expect(result.text == "stored")
         #expect(result.errorLines.first == "> PUT \(url("/from")) (movie.bin, 300000 bytes)")
-        #expect(result.errorLines.contains("* 2 requests, the last one to \(url("/to"))"))
+        let requests = result.errorLines.filter { $0.hasPrefix("* movie.bin: request ") }
+        try #require(requests.count == 2)
+        #expect(requests[0].hasPrefix("* movie.bin: request 1 to \(url("/from")): 308, sent 300000 bytes in 0."))
+        #expect(requests[1].hasPrefix("* movie.bin: request 2 to \(url("/to")): 201, sent 300000 bytes in 0."))
         #expect(result.errorLines.contains("< 201"))
-        #expect(result.errorLines.last?.hasPrefix("* movie.bin: sent 300000, received 6 bytes in ") == true)
+        #expect(result.errorLines.last?.hasPrefix("* movie.bin: received 6 bytes, 2 requests in ") == true)
     }
 
     @Test func closedOutputIsNoCrash() async throws {
