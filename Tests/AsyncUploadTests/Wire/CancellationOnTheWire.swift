@@ -26,6 +26,19 @@ extension OverTheWire {
             #expect(lane.server.connectionCount == 0)
         }
 
+        @Test(
+            "Cancelling in the moment in which an answer comes ends the upload only",
+            arguments: [Carrier.automatic, .streamed]
+        )
+        func cancelledByAnswer(carrier: Carrier) async throws {
+            let transcript = try Transcript()
+            // URLSession ends the process when it gets an answer to a question that it no longer asks.
+            await #expect(processExitsWith: .success) { [carrier, path = transcript.path as String] in
+                await Transcript.record(path) { try await checkAnswersAreCancelled(carrier) }
+            }
+            try transcript.check()
+        }
+
         @Test("C10: cancelled in the same tick, before there is a connection")
         func cancelledAtOnce() async throws {
             let lane = try Lane()
@@ -203,6 +216,33 @@ private func waitUntilCancelled() async {
     } onCancel: {
         continuation.finish()
     }
+}
+
+/// Has the server cancel each upload as soon as it has answered.
+private func checkAnswersAreCancelled(_ carrier: Carrier) async throws {
+    let lane = try Lane(carrier) { $0.maximumUploadsInFlight = 8 }
+    let tasks = Locked<[String: UploadTask]>([:])
+    lane.server.route(nil, "/*") { exchange in
+        try exchange.readBody()
+        let status = [200, 307, 401][exchange.request.index % 3]
+        try exchange.respond(
+            status,
+            headers: [("Location", "/elsewhere"), ("WWW-Authenticate", "Basic realm=\"r\"")],
+            body: "answer"
+        )
+        tasks.withLock { $0[exchange.request.path] }?.cancel()
+    }
+    _ = try await inParallel(Array(0..<2000), limit: 8) { number in
+        let request = lane.request("/\(number)")
+        let task = tasks.withLock { tasks in
+            let task = lane.uploader.task(for: request, from: bytes(10))
+            tasks[request.url?.path ?? ""] = task
+            return task
+        }
+        _ = try? await task.response
+        await task.waitUntilReleased()
+    }
+    try await lane.uploader.checkIsIdle()
 }
 
 /// A server that stops reading in the middle of a body until it is told to go on.

@@ -23,6 +23,17 @@ final class SessionDelegateProxy: NSObject {
         self.delegate.withLock { $0 = delegate }
     }
 
+    /// Gives an answer that the session waits for.
+    ///
+    /// FoundationNetworking ends the process when it gets one for a task that has been cancelled in the meantime. Tasks are
+    /// cancelled on the same queue, so one that runs here still runs when the session takes the answer in.
+    func answer(_ task: URLSessionTask, _ body: @escaping @Sendable () -> Void) {
+        control.async {
+            guard !Platform.usesFoundationNetworking || task.state == .running else { return }
+            body()
+        }
+    }
+
     func forward(_ body: @Sendable (isolated SessionDelegate) -> Void) {
         guard let delegate = delegate.withLock({ $0 }) else { return }
         delegate.assumeIsolated { body($0) }
@@ -58,7 +69,7 @@ extension SessionDelegateProxy: URLSessionDataDelegate {
     ) {
         let number = dataTask.taskIdentifier
         if let head = response as? HTTPURLResponse { forward { $0.didReceive(number, head: ResponseHead(head)) } }
-        control.async { completionHandler(.allow) }
+        answer(dataTask) { completionHandler(.allow) }
     }
 
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
@@ -74,7 +85,7 @@ extension SessionDelegateProxy: URLSessionDataDelegate {
         newRequest request: URLRequest,
         completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
-        control.async { completionHandler(nil) }
+        answer(task) { completionHandler(nil) }
     }
 
     /// Declines every challenge to the user, so that the 401 itself is the response; server trust stays with the system.
@@ -87,12 +98,12 @@ extension SessionDelegateProxy: URLSessionDataDelegate {
         // A proxy's credentials are the system's business, where there is a system for it.
         let isForSystem = challenge.protectionSpace.isProxy() && !Platform.usesFoundationNetworking
         guard challenge.protectionSpace.isForUser, !isForSystem else {
-            control.async { completionHandler(.performDefaultHandling, nil) }
+            answer(task) { completionHandler(.performDefaultHandling, nil) }
             return
         }
         let number = task.taskIdentifier
         forward { $0.didDeclineChallenge(number) }
-        control.async { completionHandler(.rejectProtectionSpace, nil) }
+        answer(task) { completionHandler(.rejectProtectionSpace, nil) }
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
