@@ -29,7 +29,12 @@ struct Socket: Sendable {
     enum Readiness { case ready, stopped, timedOut }
     enum Interest { case reading, writing, hangUp }
 
-    static func listening(receiveBufferSize: Int?) throws -> (socket: Socket, port: Int) {
+    /// - Parameter backlog: how many connections may wait to be accepted, and one more; `nil` for a port that is taken but
+    ///   refuses every connection.
+    static func listening(
+        receiveBufferSize: Int?,
+        backlog: Int32? = 1024
+    ) throws -> (socket: Socket, port: Int) {
         let listener = Socket(descriptor: socket(AF_INET, streamType, 0))
         guard listener.descriptor >= 0 else { throw LoopbackError.lastSystemError("socket") }
         do {
@@ -39,7 +44,9 @@ struct Socket: Sendable {
             }
             try listener.configure()
             let port = try listener.bindToLoopback()
-            guard listen(listener.descriptor, 1024) == 0 else { throw LoopbackError.lastSystemError("listen") }
+            if let backlog, listen(listener.descriptor, backlog) != 0 {
+                throw LoopbackError.lastSystemError("listen")
+            }
             return (listener, port)
         } catch {
             listener.dispose()

@@ -4,7 +4,7 @@ import Testing
 @testable import AsyncUpload
 
 /// The ways in which uploads are carried, each of which keeps the same promises.
-enum Carrier: String, CaseIterable, CustomTestStringConvertible {
+enum Carrier: String, CaseIterable, Codable, CustomTestStringConvertible {
     /// What the platform uses by itself: libcurl on Linux.
     case automatic
     /// `URLSession` with a stream of ours, for Linux.

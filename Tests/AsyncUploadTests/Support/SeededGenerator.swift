@@ -1,5 +1,11 @@
+import Foundation
+
 /// Random numbers that are the same in every run (SplitMix64).
 struct SeededGenerator: RandomNumberGenerator {
+    /// Those of suites that are run with several; the environment may name one, to run that again.
+    static let seeds: [UInt64] =
+        ProcessInfo.processInfo.environment["ASYNCUPLOAD_SEED"].flatMap { UInt64($0) }.map { [$0] } ?? [1, 2, 3]
+
     private var state: UInt64
 
     init(seed: UInt64) {
