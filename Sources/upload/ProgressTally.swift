@@ -122,9 +122,9 @@ struct ProgressTally {
     }
 
     private func fraction(_ snapshots: [UploadProgress], of total: Int64?) -> Double {
-        // What the current requests have sent, like the bytes beside it: a body that is sent again is not there yet.
-        let done = snapshots.indices.reduce(0.0) { sum, index in
-            sum + Double(size(of: index, snapshots[index]).map { min($0, snapshots[index].bytesSent) } ?? 0)
+        // It does not go back while a body is sent again; the bytes beside it tell how far that is.
+        let done = snapshots.indices.reduce(0.0) {
+            $0 + Double(size(of: $1, snapshots[$1]) ?? 0) * snapshots[$1].fraction
         }
         let isComplete =
             done >= Double(total ?? 0) && snapshots.contains { $0.fraction >= 1 }
