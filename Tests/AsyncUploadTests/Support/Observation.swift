@@ -9,6 +9,8 @@ struct Observation {
     private(set) var fractions: [Double] = []
     private(set) var response: Data??
     private(set) var error: (any Error)?
+    /// What did not hold, for those who have to say it themselves.
+    private(set) var defects: [String] = []
 
     /// The error's code, if it is one of ours.
     var code: UploadError.Code? { (error as? UploadError)?.code }
@@ -29,11 +31,11 @@ struct Observation {
     ) async {
         do {
             for try await event in events {
-                #expect(response == nil, "an event after the response", sourceLocation: sourceLocation)
+                check(response == nil, "an event after the response", sourceLocation)
                 switch event {
                 case .progress(let fraction):
-                    #expect((0...1).contains(fraction), sourceLocation: sourceLocation)
-                    #expect(fraction >= fractions.last ?? 0, "progress went back", sourceLocation: sourceLocation)
+                    check((0...1).contains(fraction), "the fraction \(fraction)", sourceLocation)
+                    check(fraction >= fractions.last ?? 0, "progress went back", sourceLocation)
                     fractions.append(fraction)
                 case .response(let body):
                     response = .some(body)
@@ -43,15 +45,15 @@ struct Observation {
         } catch {
             self.error = error
         }
-        #expect(!fractions.isEmpty, "no progress at all", sourceLocation: sourceLocation)
-        #expect(
-            (response == nil) == (error != nil),
-            "neither or both of response and error",
-            sourceLocation: sourceLocation
-        )
-        if response != nil {
-            #expect(fractions.last == 1, "a response before 1.0", sourceLocation: sourceLocation)
-        }
+        check(!fractions.isEmpty, "no progress at all", sourceLocation)
+        check((response == nil) == (error != nil), "neither or both of response and error", sourceLocation)
+        if response != nil { check(fractions.last == 1, "a response before 1.0", sourceLocation) }
+    }
+
+    private mutating func check(_ condition: Bool, _ defect: String, _ sourceLocation: SourceLocation) {
+        guard !condition else { return }
+        defects.append(defect)
+        Issue.record("\(defect)", sourceLocation: sourceLocation)
     }
 }
 

@@ -115,7 +115,8 @@ private struct FaultCase: Sendable, CustomStringConvertible {
             duration: duration,
             requests: server.requests
         )
-        return complaints(end, specimen)
+        // I1, I2, and then the rest
+        return seen.defects + complaints(end, specimen)
     }
 
     private struct End {
