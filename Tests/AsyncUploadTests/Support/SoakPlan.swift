@@ -58,7 +58,9 @@ struct SoakPlan: Sendable, CustomStringConvertible {
         let fault = Self.pick(Self.faults(carrier), &generator)
         // Each of those takes its time, whatever else goes on.
         let isRare = fault.kind == .silence && Int.random(in: 0..<4, using: &generator) > 0
-        self.fault = isFaulty && !isRare ? fault : nil
+        // Without bytes URLSession does not tell that there is a connection, so that the limit for connections counts as well.
+        let isLong = fault.kind == .silence && size == 0 && carrier != .automatic
+        self.fault = isFaulty && !isRare && !isLong ? fault : nil
         cancellation = Self.cancellation(&generator)
         priority = Float.random(in: 0...1, using: &generator)
         change =
