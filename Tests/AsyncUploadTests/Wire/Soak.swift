@@ -29,7 +29,7 @@ extension OverTheWire {
 /// One run: rounds of uploads, each with a server of its own, over the same uploader.
 private final class Soak: Sendable {
     private static let roundSize = 250
-    private static let rounds = ProcessResources.isSanitized ? 3 : 6 * SoakPlan.factor
+    private static let rounds = ProcessResources.isSanitized ? 2 : 3 * SoakPlan.factor
     private static let patience = ProcessResources.isSanitized ? 1.0 : 0.3
     private static let largestGrowth = 16 << 20
 
