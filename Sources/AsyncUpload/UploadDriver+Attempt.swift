@@ -7,11 +7,19 @@ extension UploadDriver {
         _ body: OpenBody?,
         _ story: inout UploadStory
     ) async throws -> UploadResponse {
-        var chain = RequestChain(request, carriesBody: body != nil, rules: configuration.chainRules)
+        var chain = RequestChain(
+            request,
+            carriesBody: body != nil,
+            rules: configuration.chainRules,
+            isChallenged: story.isChallenged
+        )
+        story.beginAttempt()
+        defer { story.isChallenged = chain.hasAnsweredChallenge }
         while true {
             let answer = try await exchange(&chain, chain.carriesBody ? body : nil, &story)
             let (goesOn, failure) = Self.advance(&chain, after: answer.head)
             if goesOn, (300..<400).contains(answer.head.statusCode) { story.noteRedirect() }
+            if chain.request.httpMethod != request.httpMethod { story.isActedOn = true }
             story.transactions.last.map { tell(.transaction($0)) }
             if let failure { throw failure }
             guard goesOn else { return try accepted(answer, body?.length, &story) }
@@ -36,6 +44,7 @@ extension UploadDriver {
         _ story: inout UploadStory
     ) async throws -> UploadStory.Answer {
         try Task.checkCancellation()
+        story.answer = nil
         let request = try await prepared(&chain, body, story)
         try Task.checkCancellation()
         story.beginTransaction(request, at: environment.now())
@@ -87,7 +96,7 @@ extension UploadDriver {
     ) async throws -> Value {
         let remaining = configuration.timeLimits(for: request, after: elapsed(story)).remaining
         return try await waiting(
-            atMost: max(.zero, remaining),
+            atMost: configuration.timeoutIntervalForResource.isFinite ? remaining : nil,
             orThrowing: UploadError(.timedOut, detail: "an interceptor took until the end"),
             for: work
         )

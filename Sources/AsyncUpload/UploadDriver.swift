@@ -115,35 +115,54 @@ struct UploadDriver: Sendable {
 
     private func next(after error: UploadError, _ body: OpenBody?, _ story: inout UploadStory) async -> Next {
         let policy = configuration.retry
+        var judged = error
+        if story.isActedOn { judged.mayHaveReachedServer = true }
         let failure = RetryPolicy.Failure(
-            error,
-            of: story.request,
+            judged,
+            of: story.attemptRequest,
             retryCount: story.retryCount,
             elapsed: environment.now() - story.start - story.timeInQueue,
             date: environment.date()
         )
         let random = environment.random()
         let delay = policy.delay(after: failure, random: random)
-        if policy.limit > 0, let status = error.response?.statusCode, Self.isRefusal(status) {
-            queue.refused(ticket, delay: delay ?? policy.wait(after: failure, random: random))
-        }
+        let pause = refusalPause(after: failure, delay, random, story)
+        if let pause { queue.refused(ticket, delay: pause) }
         let isSpent = body?.isSpent ?? false
-        if let delay, isSpent { return .end(Self.notReplayable(after: error, waiting: delay)) }
         if let delay {
-            let remaining = configuration.timeLimits(for: request, after: elapsed(story)).remaining
-            return remaining > delay ? .wait(delay) : .end(error)
+            return isSpent ? .end(Self.notReplayable(after: error)) : wait(delay, orEndAfter: error, story)
         }
-        guard !isSpent, !Task.isCancelled, story.mayRecover(from: error) else { return .end(error) }
+        let mayRepeat = !story.isActedOn || story.attemptRequest.isIdempotent || policy.retriesAllMethods
+        guard mayRepeat, !isSpent, story.mayRecover(from: error) else { return .end(error) }
         let (request, attempt) = (story.request, story.transactions.count)
-        for interceptor in configuration.interceptors {
+        for interceptor in configuration.interceptors where !Task.isCancelled {
             let recovery = try? await waitingForInterceptor(story) {
                 await interceptor.recover(from: error, of: request, attempt: attempt)
             }
             guard recovery == .retry else { continue }
             story.noteRecovery(from: error)
-            return .again
+            return pause.map { wait($0, orEndAfter: error, story) } ?? .again
         }
         return .end(error)
+    }
+
+    /// - Returns: how long the server is spared; `nil` unless it has too much to do. Of others than the one that the upload is
+    ///   addressed to nothing is known to those that wait.
+    private func refusalPause(
+        after failure: RetryPolicy.Failure,
+        _ delay: Duration?,
+        _ random: Double,
+        _ story: UploadStory
+    ) -> Duration? {
+        guard configuration.retry.limit > 0, let status = story.answer?.head.statusCode, Self.isRefusal(status),
+            Origin(story.request.url) == Origin(request.url)
+        else { return nil }
+        return delay ?? configuration.retry.wait(after: failure, random: random)
+    }
+
+    private func wait(_ delay: Duration, orEndAfter error: UploadError, _ story: UploadStory) -> Next {
+        let remaining = configuration.timeLimits(for: request, after: elapsed(story)).remaining
+        return remaining > delay ? .wait(delay) : .end(error)
     }
 
     /// Whether the server has too much to do; see ``Admission`` for what becomes of that.
@@ -151,7 +170,7 @@ struct UploadDriver: Sendable {
         statusCode == 429 || statusCode == 503
     }
 
-    private static func notReplayable(after error: UploadError, waiting delay: Duration) -> UploadError {
+    private static func notReplayable(after error: UploadError) -> UploadError {
         UploadError(
             .bodyNotReplayable,
             detail: "after \(error.reason)",
@@ -163,7 +182,7 @@ struct UploadDriver: Sendable {
 
     /// How much of the time for the whole upload has gone by.
     func elapsed(_ story: UploadStory) -> Duration {
-        environment.awake() - story.turn - story.timeInQueue
+        environment.awake() - story.turn - story.awakeInQueue
     }
 
     /// Waits, tells how long that still takes, and then waits for another turn.
@@ -177,9 +196,10 @@ struct UploadDriver: Sendable {
             guard rest > .zero else { break }
             try await environment.sleep(min(rest, .seconds(1)))
         }
-        let start = environment.now()
+        let start = (now: environment.now(), awake: environment.awake())
         queue.rejoin(ticket)
         try await queue.admission(of: ticket)
-        story.timeInQueue += environment.now() - start
+        story.timeInQueue += environment.now() - start.now
+        story.awakeInQueue += environment.awake() - start.awake
     }
 }

@@ -19,7 +19,7 @@ public struct UploadProgress: Sendable, Equatable {
     /// How long the rest takes at that rate; `nil` when that cannot be said.
     public var estimatedTimeRemaining: Duration?
 
-    /// Which request this is about, from 1: a redirect, a challenge or a failure makes a new one, with the body from its start.
+    /// Which request with the body this is about, from 1: a redirect, a challenge or a failure makes a new one, with the body from its start.
     public var attempt: Int
 
     /// How long the upload still waits before it is attempted again; `nil` unless it waits. While it waits there is a new

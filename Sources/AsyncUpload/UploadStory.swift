@@ -21,12 +21,20 @@ struct UploadStory: Sendable {
     /// What has come of the last request.
     var answer: Answer?
     /// The last request as it was sent.
-    var request: URLRequest
+    private(set) var request: URLRequest
+    /// The first request of the last attempt as it was sent: what another attempt would send again.
+    private(set) var attemptRequest: URLRequest
+    private var isAttemptNew = true
+    /// Whether the server has acted on the last attempt's request, and was then only asked for the outcome.
+    var isActedOn = false
+    /// Whether the server has asked for the credential, and got it.
+    var isChallenged = false
     var transactions: [UploadMetrics.Transaction] = []
     /// How many attempts have followed the first one after a wait.
     private(set) var retryCount = 0
-    /// How long it waited for further turns.
+    /// How long it waited for further turns, and how much of that it was awake.
     var timeInQueue = Duration.zero
+    var awakeInQueue = Duration.zero
     private var recoveryCount = 0
     private var lastRecovery: (code: UploadError.Code, statusCode: Int?)?
 
@@ -34,6 +42,7 @@ struct UploadStory: Sendable {
         // A request without a body has all of it sent.
         let length = body.map(\.length) ?? 0
         self.request = request
+        attemptRequest = request
         start = environment.now()
         startDate = environment.date()
         turn = environment.awake()
@@ -44,9 +53,13 @@ struct UploadStory: Sendable {
 
     // MARK: Requests
 
+    mutating func beginAttempt() {
+        (isAttemptNew, isActedOn) = (true, false)
+    }
+
     mutating func beginTransaction(_ request: URLRequest, at now: ContinuousClock.Instant) {
         self.request = request
-        answer = nil
+        if isAttemptNew { (attemptRequest, isAttemptNew) = (request, false) }
         transactions.append(.init(url: request.url, start: now - start, end: now - start))
     }
 
@@ -77,6 +90,7 @@ struct UploadStory: Sendable {
     mutating func beginRetry() {
         retryCount += 1
         lastRecovery = nil
+        answer = nil
     }
 
     /// Whether interceptors may be asked: not twice in a row for the same failure, and not for ever.

@@ -28,8 +28,11 @@ public final class UploadTask: Sendable {
         set {
             guard !newValue.isNaN else { return }
             let priority = min(max(newValue, 0), 1)
-            currentPriority.withLock { $0 = priority }
-            setPriority(priority)
+            // Inside, so that of two changes the queue sees the same one last.
+            currentPriority.withLock { current in
+                current = priority
+                setPriority(priority)
+            }
         }
     }
 

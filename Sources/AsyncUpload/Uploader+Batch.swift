@@ -63,7 +63,11 @@ extension Uploader {
         async let reporting: Void = {
             for await _ in changes { onProgress?(tally.withLock(\.progress)) }
         }()
-        let results = await run(items, atMost: limit ?? maximumUploadsInFlight, stoppingAtFirstFailure) {
+        let results = await run(
+            items,
+            atMost: limit ?? max(Self.startedAtOnce, maximumUploadsInFlight),
+            stoppingAtFirstFailure
+        ) {
             index,
             news in
             tally.withLock { $0.note(news, of: index) }
@@ -74,6 +78,10 @@ extension Uploader {
         onProgress?(tally.withLock(\.progress))
         return results
     }
+
+    /// How many are begun unless there is a limit; ``maximumUploadsInFlight`` says how many of them are under way. If there were
+    /// no more, those that wait for a busy server would hold up those for other servers.
+    private static let startedAtOnce = 1000
 
     private func run(
         _ items: [UploadItem],

@@ -177,7 +177,7 @@ public final class Uploader: Sendable {
     /// Cancels what is under way or waiting, returns when it has ended, and begins afresh: connections are closed, and
     /// whatever was kept for them is forgotten.
     ///
-    /// The uploader goes on as it was made. An upload that is started while this function waits is not cancelled. Has no effect
+    /// The uploader goes on as it was, and still spares servers that have asked for it. An upload that is started while this function waits is not cancelled. Has no effect
     /// once the uploader is shut down.
     public func reset() async {
         await engine.reset()

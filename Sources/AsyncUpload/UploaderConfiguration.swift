@@ -6,7 +6,7 @@ extension Uploader {
         /// What carries the uploads.
         public var transport = TransportChoice.automatic
 
-        /// How many uploads are under way at a time; the others wait, first come, first served. At least 1.
+        /// How many uploads are under way at a time; the others wait. At least 1.
         ///
         /// Uploads that wait hold no descriptor. Can be changed later: see ``Uploader/maximumUploadsInFlight``.
         public var maximumUploadsInFlight = 6

@@ -27,7 +27,7 @@ extension Interop {
 
         @Test("One that is dropped fails the upload", arguments: NginxServer.Port.ordinary)
         func dropped(port: NginxServer.Port) async throws {
-            let uploader = server.uploader()
+            let uploader = server.uploader { $0.retry = .none }
             let error = try await server.refusal(by: uploader, of: server.request(port, "/drop/a"))
             #expect(error.code.isConnectionLoss)
             #expect(error.mayHaveReachedServer)

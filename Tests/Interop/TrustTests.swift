@@ -44,7 +44,10 @@ extension Interop {
             try await expectSuccess(fromData, server.request(port, "/data", host: host))
         }
 
-        @Test("One whose authority is unknown is not", arguments: [NginxServer.Port.http1, .http2])
+        @Test(
+            "C86: one whose authority is unknown is not, and is not tried again",
+            arguments: [NginxServer.Port.http1, .http2]
+        )
         func unknownAuthority(port: NginxServer.Port) async throws {
             let request = server.request(port, "/a")
             let configurations: [Uploader.TLSOptions.PEM?] = [
@@ -58,14 +61,14 @@ extension Interop {
             }
         }
 
-        @Test("One whose certificate has expired is not")
+        @Test("C86: one whose certificate has expired is not")
         func expired() async throws {
             let error = try await server.refusal(by: server.uploader(), of: server.request(.expired, "/a"))
             #expect(error.code == .certificateUntrusted)
             #expect(error.detail?.contains("expired") == true)
         }
 
-        @Test("One whose certificate is for another host is not", arguments: ["127.0.0.1", "localhost"])
+        @Test("C86: one whose certificate is for another host is not", arguments: ["127.0.0.1", "localhost"])
         func otherHost(host: String) async throws {
             let request = server.request(.otherHost, "/a", host: host)
             let error = try await server.refusal(by: server.uploader(), of: request)

@@ -45,7 +45,7 @@ public struct UploadActivity: Sendable, CustomStringConvertible {
     }
 
     fileprivate static func place(_ url: URL?) -> String {
-        guard let url, let host = url.host(percentEncoded: false) else { return "(no URL)" }
+        guard let url, let host = url.host(percentEncoded: true) else { return "(no URL)" }
         let port = url.port.map { ":\($0)" } ?? ""
         return "\(url.scheme ?? "")://\(host)\(port)\(url.path(percentEncoded: true))"
     }

@@ -5,10 +5,10 @@ public struct UploadMetrics: Sendable, Hashable {
     /// How many bytes of the body were sent by the last request that carried it.
     public var bytesSent: Int64
 
-    /// From the first request to the end; the time spent waiting for the first turn is not in it.
+    /// From the upload's first turn to its end.
     public var duration: Duration
 
-    /// When the first request was sent; `nil` if none was.
+    /// When the upload had its first turn; `nil` if it had none.
     public var startDate: Date?
 
     /// Every request that was sent, in order: the first one, and those that redirects, challenges and failures have led to.
@@ -40,10 +40,10 @@ extension UploadMetrics {
         /// Where it went. Its query may be a secret.
         public var url: URL?
 
-        /// When it began, since the upload's first request.
+        /// When it began, since the upload's first turn.
         public var start: Duration
 
-        /// When it ended, since the upload's first request.
+        /// When it ended, since the upload's first turn.
         public var end: Duration
 
         /// How many bytes of the body it has handed over to the system.

@@ -20,16 +20,19 @@ struct RequestChain {
     /// Where the last request went, if that was somewhere else.
     private var ownURL: URL?
     private var redirectCount = 0
-    private var hasAnsweredChallenge = false
+    /// Whether the credential is sent.
+    private(set) var hasAnsweredChallenge = false
     /// Whether `Authorization` is not the caller's own field but made of a password that was entrusted to us.
     private var hasMadeAuthorization = false
 
-    init(_ request: URLRequest, carriesBody: Bool, rules: Rules) {
+    /// - Parameter isChallenged: whether the credential goes with the first request, since the server has asked for it before.
+    init(_ request: URLRequest, carriesBody: Bool, rules: Rules, isChallenged: Bool = false) {
         self.request = request
         self.carriesBody = carriesBody
         self.rules = rules
         firstOrigin = Origin(request.url)
         moveUserInformation()
+        if isChallenged { useCredential() }
     }
 
     /// Takes in a final response.
@@ -124,10 +127,16 @@ struct RequestChain {
     /// Answers a challenge once, and only the origin that the caller addressed.
     private mutating func answerChallenge(_ response: ResponseHead) -> Bool {
         guard !hasAnsweredChallenge, Origin(sentURL) == firstOrigin,
-            let user = rules.credential?.user, let password = rules.credential?.password,
             let challenges = response.headers["WWW-Authenticate"],
             BasicAuthentication.isOffered(by: challenges)
         else { return false }
+        return useCredential()
+    }
+
+    /// - Returns: whether there is one.
+    @discardableResult
+    private mutating func useCredential() -> Bool {
+        guard let user = rules.credential?.user, let password = rules.credential?.password else { return false }
         hasAnsweredChallenge = true
         authorize(user: user, password: password)
         return true

@@ -6,8 +6,8 @@
 public actor BearerTokenInterceptor: UploadInterceptor {
     /// Gives a new token.
     ///
-    /// Called once at a time. If it fails, uploads that have no token yet fail with its error, those whose token was refused with
-    /// the server's status. The refused token is `nil` if there was none yet.
+    /// Called once at a time; requests wait for it. If it fails, uploads that have sent nothing yet fail with its error, those
+    /// whose token was refused with the server's status. The refused token is `nil` if there was none yet.
     public typealias Renewal = @Sendable (_ refused: String?) async throws -> String
 
     private let renewal: Renewal
@@ -24,7 +24,8 @@ public actor BearerTokenInterceptor: UploadInterceptor {
 
     /// Adds the token.
     public func prepare(_ request: URLRequest, attempt: Int) async throws -> URLRequest {
-        let token = if let token = token.value { token } else { try await renewed(inPlaceOf: nil) }
+        // One that is being renewed was refused.
+        let token = if ongoing == nil, let token = token.value { token } else { try await renewed(inPlaceOf: nil) }
         var request = request
         request.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization")
         return request

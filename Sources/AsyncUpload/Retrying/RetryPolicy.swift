@@ -12,9 +12,10 @@ public import Foundation
 ///
 /// The waits grow exponentially, with full jitter: each is chosen at random between none and ``initialDelay``, then between
 /// none and twice as much, and so on up to ``maximumDelay``. A server's `Retry-After` (RFC 9110 §10.2.3) is the least wait, up
-/// to the same limit. A wait holds no connection, no open file and no place among the uploads in flight.
+/// to the same limit. A wait holds no connection, no open file and no place among the uploads in flight; only a stream that
+/// `URLSession` has put into a temporary file keeps that.
 ///
-/// A server that answers 429 or 503 is also spared by the other uploads of the same ``Uploader`` to it: they wait as well, and
+/// A server that an upload is addressed to, and that answers 429 or 503, is also spared by the other uploads of the same ``Uploader`` to it: they wait as well, and
 /// then come back a few at a time. A policy without further attempts (``none``) leaves that out.
 public struct RetryPolicy: Sendable, Hashable {
     /// How many attempts may follow the first one.
@@ -30,7 +31,7 @@ public struct RetryPolicy: Sendable, Hashable {
     /// for its turn does not count.
     public var timeLimit: Duration?
 
-    /// The statuses after which a request is repeated.
+    /// The statuses after which a request is repeated; 413 is so anyway if the server says when to come back.
     public var statusCodes: Set<Int> = [408, 425, 429, 500, 502, 503, 504]
 
     /// Whether requests are repeated that are not idempotent, such as POST and PATCH: the server may then act on one twice.
@@ -62,7 +63,7 @@ extension RetryPolicy {
     public struct Failure: Sendable {
         /// What went wrong.
         public var error: UploadError
-        /// What was sent.
+        /// What would be sent again.
         public var request: URLRequest
         /// How many attempts have followed the first one so far.
         public var retryCount: Int
@@ -124,7 +125,7 @@ extension RetryPolicy {
             return true
         case .unacceptableStatus:
             guard let response = failure.error.response else { return false }
-            if response.statusCode == 413 { return response.headers["Retry-After"] != nil }
+            if response.statusCode == 413, response.headers["Retry-After"] != nil { return true }
             return statusCodes.contains(response.statusCode)
         default:
             return false

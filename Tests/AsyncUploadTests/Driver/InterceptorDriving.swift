@@ -201,26 +201,59 @@ struct InterceptorDriving {
     @Test("C30: many uploads that are refused together renew the token once, and are each sent once more")
     func bearer() async throws {
         let renewals = Locked<[String?]>([])
-        let mayRenew = Gate()
         let bearer = BearerTokenInterceptor(token: "old") { refused in
             renewals.withLock { $0.append(refused) }
-            await mayRenew.wait()
             return "new"
         }
-        let scripts = (0..<8).map { FakeTransport.Script(steps: [.sentAll, .head(401)], path: "/\($0)") }
+        let points = (0..<8).map { _ in FakeTransport.Point() }
+        let scripts = points.enumerated().map { number, point in
+            FakeTransport.Script(steps: [.sentAll, .hold(point), .head(401)], path: "/\(number)")
+        }
         let lane = FakeLane(scripts) {
             $0.interceptors = [bearer]
             $0.maximumUploadsInFlight = 8
         }
         let tasks = (0..<8).map { lane.uploader.task(for: lane.request("/\($0)"), from: data) }
-        for task in tasks { for await progress in task.progress where progress.fraction == 1 { break } }
-        mayRenew.open()
+        for point in points { await point.reached.wait() }
+        for point in points { point.go.open() }
         for task in tasks { #expect(try await task.response.metrics.attempts == 2) }
         #expect(renewals.withLock { $0 } == ["old"])
         for path in (0..<8).map({ "/\($0)" }) {
             let sent = lane.fake.received.filter { $0.path == path }
             #expect(sent.map { $0.request.value(forHTTPHeaderField: "Authorization") } == ["Bearer old", "Bearer new"])
         }
+    }
+
+    @Test("A token that is being renewed is not sent")
+    func renewing() async throws {
+        let (asked, mayRenew) = (Gate(), Gate())
+        let bearer = BearerTokenInterceptor(token: "old") { _ in
+            asked.open()
+            await mayRenew.wait()
+            return "new"
+        }
+        let lane = FakeLane([FakeTransport.Script(steps: [.head(401)], path: "/a")]) { $0.interceptors = [bearer] }
+        let first = lane.uploader.task(for: lane.request("/a"), from: data)
+        await asked.wait()
+        let second = lane.uploader.task(for: lane.request("/b"), from: data)
+        mayRenew.open()
+        _ = try await (first.response, second.response)
+        #expect(Set(values("Authorization", lane)) == ["Bearer old", "Bearer new"])
+        #expect(lane.fake.received.filter { $0.path == "/b" }.count == 1)
+    }
+
+    @Test("A failure of an interceptor is not mistaken for what the server said before")
+    func laterFailure() async throws {
+        struct Refusal: Error {}
+        let preparing = Scripted(prepare: { request, attempt in
+            if attempt == 2 { throw Refusal() }
+            return request
+        })
+        let lane = lane([.sentAll, .head(503)], interceptors: preparing) { $0.retry = .exponential() }
+        let error = try await lane.failure(data)
+        #expect(error.code == .interceptorFailed)
+        #expect(error.response == nil)
+        #expect(error.attempts == 1)
     }
 
     @Test("A new token that is refused, too, is not renewed again")

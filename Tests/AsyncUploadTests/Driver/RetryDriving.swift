@@ -218,6 +218,31 @@ struct RetryDriving {
         #expect(response.metrics.transactions.map(\.isRedirected) == [true, false, true, false])
     }
 
+    @Test("C65: a POST that was acted on is not sent again because the GET for its outcome fails; a PUT may be")
+    func outcome() async throws {
+        let seeOther: [Step] = [.sentAll, .head(303, ["Location": "/outcome"])]
+        for failure: [Step] in [
+            [.head(503)], [.fail(UploadError(.connectionLostAfterBody))], [.fail(UploadError(.cannotConnect))],
+        ] {
+            let post = lane(seeOther, failure)
+            let error = try await post.failure(data, method: "POST")
+            #expect(error.attempts == 2)
+            #expect(post.fake.received.map(\.request.httpMethod) == ["POST", "GET"])
+            let put = lane(seeOther, failure, seeOther, Self.accepted)
+            #expect(try await put.uploader.response(for: put.request(), from: data).metrics.attempts == 4)
+        }
+    }
+
+    @Test("A credential that was asked for goes with the first request of the next attempt")
+    func credential() async throws {
+        let lane = lane([.head(401, ["WWW-Authenticate": "Basic realm=r"])], Self.busy, Self.accepted) {
+            $0.credential = URLCredential(user: "u", password: "p", persistence: .none)
+        }
+        _ = try await lane.uploader.response(for: lane.request(), from: data)
+        let sent = lane.fake.received.map { $0.request.value(forHTTPHeaderField: "Authorization") }
+        #expect(sent == [nil, "Basic dTpw", "Basic dTpw"])
+    }
+
     @Test("What happens is told in order, without secrets")
     func activities() async throws {
         let lines = Locked<[String]>([])

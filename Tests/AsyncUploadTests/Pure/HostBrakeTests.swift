@@ -4,6 +4,24 @@ import Testing
 
 @Suite("Hosts that refuse are asked less", .timeLimit(.minutes(5)))
 struct HostBrakeTests {
+    @Test(
+        "After a minute without a refusal each acceptance doubles the window, so that few and long requests open it, too"
+    )
+    func longRequests() {
+        let start = ContinuousClock.now
+        var brake = HostBrake(at: start)
+        brake.refuse(admission: 0, of: 1, inFlight: 1, delay: .seconds(1), at: start)
+        #expect(brake.window == 1)
+        brake.accept(at: start + .seconds(60))
+        #expect(brake.window == 1)
+        brake.accept(at: start + .seconds(61))
+        #expect(brake.window == 2)
+        brake.accept(at: start + .seconds(100))
+        #expect(brake.window == 2)
+        brake.accept(at: start + .seconds(200))
+        #expect(brake.window == 4)
+    }
+
     private let start = ContinuousClock.now
 
     private func admission(limit: Int = 100, limitPerHost: Int? = nil) -> Admission {

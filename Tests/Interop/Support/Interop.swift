@@ -35,12 +35,12 @@ func requirements() async {
 }
 
 extension NginxServer {
-    /// An uploader that trusts the authority of the server's certificate.
+    /// An uploader that trusts the authority of the server's certificate, and tries again where that may help.
     func uploader(_ configure: (inout Uploader.Configuration) -> Void = { _ in }) -> Uploader {
         Uploader { configuration in
             configuration.tls.certificateAuthorities = .data(certificates[.authority])
             configuration.proxy = .direct
-            configuration.retry = .none
+            configuration.retry = .exponential(initialDelay: .milliseconds(10))
             configure(&configuration)
         }
     }

@@ -182,7 +182,7 @@ extension Admission {
         guard let entry = entries[ticket], entry.stage == .admitted, var brake = hosts[entry.host]?.brake else {
             return advance(to: now)
         }
-        brake.accept()
+        brake.accept(at: now)
         let isReleased = brake.isReleased(at: now, allowance: min(limitPerHost ?? limit, limit))
         hosts[entry.host]?.brake = isReleased ? nil : brake
         refresh(entry.host)

@@ -8,7 +8,8 @@
 struct HostBrake {
     typealias Instant = ContinuousClock.Instant
 
-    /// How long a host is remembered after its pause when nobody wants anything of it.
+    /// How long a host is remembered after its pause when nobody wants anything of it, and after what time without a refusal
+    /// it is trusted with twice as much.
     static let memory: Duration = .seconds(60)
 
     /// How many may be in flight; at least one.
@@ -21,11 +22,14 @@ struct HostBrake {
     private var admissionsAtRefusal = 0
     /// Acceptances since the last refusal or the last growth of the window.
     private var credit = 0
+    /// When the window grew last, or could have begun to.
+    private var lastGrowth: Instant
 
     /// The brake of a host that refuses for the first time.
     init(at now: Instant) {
         window = .max
         pauseEnd = now
+        lastGrowth = now
     }
 
     /// Whether nobody may be let in for now.
@@ -52,16 +56,25 @@ struct HostBrake {
         if episodes == 0 || admission >= admissionsAtRefusal { episodes += 1 }
         admissionsAtRefusal = admissions
         pauseEnd = max(pauseEnd, now + max(delay, episodePause))
+        lastGrowth = pauseEnd
     }
 
     /// The host accepted a request.
-    mutating func accept() {
+    mutating func accept(at now: Instant) {
         episodes = 0
         credit += 1
-        // A division, since the window may be too large to be multiplied.
-        guard credit / 4 >= window else { return }
-        credit = 0
-        window += max(1, window / 4)
+        // Where a request takes long, the others would wait for hours before there are enough of them.
+        if now - lastGrowth >= Self.memory {
+            grow(by: window, at: now)
+        } else if credit / 4 >= window {
+            grow(by: max(1, window / 4), at: now)
+        }
+    }
+
+    private mutating func grow(by count: Int, at now: Instant) {
+        (credit, lastGrowth) = (0, now)
+        let (sum, isTooMuch) = window.addingReportingOverflow(count)
+        window = isTooMuch ? .max : sum
     }
 
     /// None after the first episode, then half a second, doubled with each, up to half a minute.
