@@ -59,7 +59,7 @@ struct Observation {
 
 /// Runs a block until it is true or the time is up; for what gives no event when it changes.
 func eventually(
-    within limit: Duration = .seconds(5),
+    within limit: Duration = .seconds(60),
     _ comment: Comment? = nil,
     sourceLocation: SourceLocation = #_sourceLocation,
     _ condition: () throws -> Bool

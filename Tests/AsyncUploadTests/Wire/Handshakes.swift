@@ -8,7 +8,7 @@ extension OverTheWire {
     struct Handshakes {
         private func failure(_ carrier: Carrier, _ conduct: RawListener.Conduct) async throws -> UploadError {
             let listener = try RawListener(conduct)
-            let uploader = Uploader(carrier) { $0.timeoutIntervalForConnection = 0.5 }
+            let uploader = Uploader(carrier) { $0.timeoutIntervalForConnection = conduct == .staysSilent ? 0.5 : 60 }
             let request = request("https://127.0.0.1:\(listener.port)/x", "POST")
             let seen = await Observation(uploader.upload(for: request, from: bytes(10)))
             return try #require(seen.error as? UploadError)
