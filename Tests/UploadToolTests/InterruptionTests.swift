@@ -16,7 +16,7 @@ struct InterruptionTests {
         server = try LoopbackServer(receiveBufferSize: 64 << 10)
         server.route(nil, "*") { [readOn] exchange in
             _ = try exchange.readBody(upTo: 1000)
-            _ = readOn.wait(timeout: .now() + 30)
+            _ = readOn.wait(timeout: .now() + 240)
             try exchange.readBody()
         }
         try tool.folder.write("a", Data(count: 16 << 20))
