@@ -40,13 +40,7 @@ struct BatchEndToEndTests {
         server.route(nil, "/a", LoopbackServer.accept(status: 500, body: "A"))
         server.route(nil, "/b", LoopbackServer.accept(body: "B"))
         server.route(nil, "/c", waiting)
-        let (pieces, piece) = AsyncStream<Data>.makeStream()
-        pipe.fileHandleForReading.readabilityHandler = { handle in
-            let data = handle.availableData
-            guard data.isEmpty else { return _ = piece.yield(data) }
-            handle.readabilityHandler = nil
-            piece.finish()
-        }
+        let pieces = pipe.pieces
         var written = Data()
         let result = try await tool.run("--retry=0", "--progress=bar", "a", "missing", "b", "c", url) { _ in
             for await data in pieces {

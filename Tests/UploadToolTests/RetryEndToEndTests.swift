@@ -57,13 +57,7 @@ struct RetryEndToEndTests {
         var tool = tool
         let pipe = Pipe()
         tool.errors = pipe
-        let (pieces, piece) = AsyncStream<Data>.makeStream()
-        pipe.fileHandleForReading.readabilityHandler = { handle in
-            let data = handle.availableData
-            guard data.isEmpty else { return _ = piece.yield(data) }
-            handle.readabilityHandler = nil
-            piece.finish()
-        }
+        let pieces = pipe.pieces
         var written = Data()
         var isDone = false
         let result = try await tool.run(arguments) { process in

@@ -53,9 +53,12 @@ struct RequestChain {
     mutating func adopt(_ other: inout URLRequest) {
         ownURL = other.url
         guard Origin(request.url) != firstOrigin else { return }
-        let names = Set(rules.credentialFields.map { $0.lowercased() })
+        let names = credentialFieldNames
         other.removeHeaderFields { names.contains($0) }
     }
+
+    /// In lower case.
+    private var credentialFieldNames: Set<String> { Set(rules.credentialFields.map { $0.lowercased() }) }
 
     private var sentURL: URL? { ownURL ?? request.url }
 
@@ -117,7 +120,7 @@ struct RequestChain {
     }
 
     private mutating func dropSecrets() {
-        var names = Set(rules.credentialFields.map { $0.lowercased() })
+        var names = credentialFieldNames
         names.insert("host")
         // That is a secret whatever the rules say of the caller's own fields.
         if hasMadeAuthorization { names.insert("authorization") }

@@ -25,6 +25,7 @@ struct DriverEnvironment: Sendable {
 extension DriverEnvironment {
     /// The same time, for the queue.
     var pauseClock: PauseClock {
-        PauseClock(now: now) { try await sleep($0 - now()) }
+        // No server is believed so far that the instant is out of the range of timers.
+        PauseClock(now: now) { try await sleep(min($0 - now(), .seconds(86_400))) }
     }
 }

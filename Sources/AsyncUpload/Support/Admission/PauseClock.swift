@@ -4,9 +4,5 @@ struct PauseClock: Sendable {
     /// Returns at the instant or, since it is asked again then, earlier. Throws only if the current task is cancelled.
     var sleep: @Sendable (ContinuousClock.Instant) async throws -> Void
 
-    static let system = PauseClock(
-        now: { .now },
-        // No server is believed so far that the instant is out of the range of timers.
-        sleep: { try await Task.sleep(until: min($0, .now + .seconds(86_400)), clock: .continuous) }
-    )
+    static let system = DriverEnvironment.system.pauseClock
 }
