@@ -58,7 +58,7 @@ public final class LoopbackServer: Sendable {
         self.port = port
         let name = "loopback-\(port)"
         state.crew.start(name: name) { [state] in
-            acceptConnections(on: listener, threadName: name, state: state)
+            acceptConnections(on: listener, port: port, threadName: name, state: state)
         }
     }
 
@@ -109,15 +109,20 @@ public final class LoopbackServer: Sendable {
         try await state.wait(timeout: timeout, until: condition)
     }
 
-    /// Closes the port and every connection, wakes the handlers that block in an ``Exchange``, and returns when all
-    /// threads have ended (but for the caller's own, if a handler calls this).
+    /// Closes every connection, wakes the handlers that block in an ``Exchange``, and returns when all threads have ended
+    /// (but for the caller's own, if a handler calls this).
+    ///
+    /// From then on the port refuses connections. It goes to nobody else as long as the server exists.
     public func stop() {
         state.stop()
     }
 }
 
-private func acceptConnections(on listener: Socket, threadName: String, state: ServerState) {
-    defer { listener.dispose() }
+private func acceptConnections(on listener: Socket, port: Int, threadName: String, state: ServerState) {
+    defer {
+        listener.dispose()
+        state.keepPort(port)
+    }
     while (try? listener.block(for: .reading, wake: state.wake.readEnd)) == .ready {
         do {
             guard let socket = try listener.acceptConnection() else { continue }

@@ -24,6 +24,7 @@ final class ServerState: Sendable {
         var routes: [Route] = []
         var waiters: [Int: Waiter] = [:]
         var waiterCount = 0
+        var portKeeper: Socket?
     }
 
     let wake: WakePipe
@@ -35,6 +36,16 @@ final class ServerState: Sendable {
         self.wake = wake
         // The last thread closes the pipe: none is left then to poll it, and nobody signals it a second time.
         crew = ThreadCrew(whenAllEnded: wake.dispose)
+    }
+
+    deinit {
+        contents.withLock { $0.portKeeper }?.dispose()
+    }
+
+    /// Has `port` refuse connections until the state goes away. Where that fails the port is merely free.
+    func keepPort(_ port: Int) {
+        let keeper = try? Socket.refusing(port: port)
+        contents.withLock { $0.portKeeper = keeper }
     }
 
     var snapshot: LoopbackServer.Snapshot { contents.withLock { $0.snapshot } }

@@ -29,9 +29,12 @@ struct Socket: Sendable {
     enum Readiness { case ready, stopped, timedOut }
     enum Interest { case reading, writing, hangUp }
 
-    /// - Parameter backlog: how many connections may wait to be accepted, and one more; `nil` for a port that is taken but
-    ///   refuses every connection.
+    /// - Parameters:
+    ///   - port: 0 for one that is free.
+    ///   - backlog: how many connections may wait to be accepted, and one more; `nil` for a port that is taken but
+    ///     refuses every connection.
     static func listening(
+        port: Int = 0,
         receiveBufferSize: Int?,
         backlog: Int32? = 1024
     ) throws -> (socket: Socket, port: Int) {
@@ -43,7 +46,7 @@ struct Socket: Sendable {
                 try listener.set(SOL_SOCKET, SO_RCVBUF, Int32(clamping: receiveBufferSize))
             }
             try listener.configure()
-            let port = try listener.bindToLoopback()
+            let port = try listener.bindToLoopback(port: port)
             if let backlog, listen(listener.descriptor, backlog) != 0 {
                 throw LoopbackError.lastSystemError("listen")
             }
@@ -54,9 +57,25 @@ struct Socket: Sendable {
         }
     }
 
-    private func bindToLoopback() throws -> Int {
+    /// A socket that keeps `port`, which was listened at before, and refuses every connection.
+    static func refusing(port: Int) throws -> Socket {
+        let socket = Socket(descriptor: socket(AF_INET, streamType, 0))
+        guard socket.descriptor >= 0 else { throw LoopbackError.lastSystemError("socket") }
+        do {
+            // Ends of earlier connections hold the port, too.
+            try socket.set(SOL_SOCKET, SO_REUSEADDR, 1)
+            _ = try socket.bindToLoopback(port: port)
+            return socket
+        } catch {
+            socket.dispose()
+            throw error
+        }
+    }
+
+    private func bindToLoopback(port: Int) throws -> Int {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = UInt16(clamping: port).bigEndian
         address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let bound = withUnsafeMutablePointer(to: &address) { pointer in

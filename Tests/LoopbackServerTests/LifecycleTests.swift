@@ -1,6 +1,7 @@
 import Foundation
-import LoopbackServer
 import Testing
+
+@testable import LoopbackServer
 
 extension LoopbackServerTests {
     @Suite struct Lifecycle {
@@ -39,6 +40,18 @@ extension LoopbackServerTests {
             #expect(throws: Client.Failure.self) { _ = try Client(port: server.port) }
             #expect(threadsEnd(ofPort: server.port))
             withExtendedLifetime(clients) {}
+        }
+
+        /// Or what still asks a server that is gone would reach another one.
+        @Test func keepsItsPortWhenStopped() async throws {
+            let server = try LoopbackServer()
+            let client = try Client(port: server.port)
+            server.stop()
+            #expect(throws: Client.Failure.self) { _ = try Client(port: server.port) }
+            #expect(throws: LoopbackError.self) {
+                try Socket.listening(port: server.port, receiveBufferSize: nil).socket.dispose()
+            }
+            withExtendedLifetime(client) {}
         }
 
         @Test func stopsWhenReleased() async throws {

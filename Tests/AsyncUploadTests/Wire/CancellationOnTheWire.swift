@@ -117,19 +117,21 @@ extension OverTheWire {
         @Test("Leaving the events of a handle leaves the upload alone")
         func leavingAHandle() async throws {
             let lane = try Lane()
-            let go = Gate()
-            lane.server.route(nil, "/*", LoopbackServer.accept(body: "done"))
+            let left = Locked(false)
+            lane.server.route(nil, "/*") { exchange in
+                try exchange.readBody()
+                while !left.withLock({ $0 }) { try exchange.wait(.milliseconds(1)) }
+                try exchange.respond(200, body: "done")
+            }
             let task = lane.uploader.task(for: lane.request("/x"), from: bytes(1000))
             for try await _ in task.events { break }
             let reader = Task {
                 await waitUntilCancelled()
-                let seen = await Observation(task.events)
-                go.open()
-                return seen
+                return await Observation(task.events)
             }
             reader.cancel()
             #expect(await reader.value.isCancelled)
-            await go.wait()
+            left.withLock { $0 = true }
             #expect(try await task.response.text() == "done")
         }
 
