@@ -48,6 +48,20 @@ extension UploadError.Code {
     /// The uploader was shut down before the upload was started.
     public static let shutDown = Self(.shutDown)
 
+    // MARK: Resuming
+
+    /// The upload is no longer there at the server, and was begun anew too often.
+    public static let uploadExpired = Self(.uploadExpired)
+    /// The server does not keep to the protocol: it claims to have bytes that were not sent, or leaves out what it must say.
+    /// Nothing was skipped.
+    public static let protocolViolation = Self(.protocolViolation)
+    /// The body is larger or smaller than the server or the protocol allows.
+    public static let bodySizeNotAllowed = Self(.bodySizeNotAllowed)
+    /// Somebody else goes on with the same upload already. Nothing was sent.
+    public static let checkpointInUse = Self(.checkpointInUse)
+    /// The checkpoint could not be read or written.
+    public static let checkpointFailed = Self(.checkpointFailed)
+
     // MARK: The connection
 
     /// The host's name could not be resolved.
@@ -115,6 +129,7 @@ extension UploadError.Code {
         case bodyLengthMismatch, bodyNotReplayable, temporaryFileFailed
         case invalidRequest, transportUnavailable, optionNotSupported, invalidTLSOptions
         case interceptorFailed, shutDown
+        case uploadExpired, protocolViolation, bodySizeNotAllowed, checkpointInUse, checkpointFailed
         case hostNotFound, cannotConnect, secureConnectionFailed, certificateUntrusted, certificateHostMismatch
         case connectionLostBeforeBody, connectionLostDuringBody, connectionLostAfterBody
         case timedOut, stalled, transferFailed
@@ -142,6 +157,11 @@ extension UploadError.Code {
             case .invalidTLSOptions: ("The TLS options cannot be used", "Check the certificates, the key and the pins")
             case .interceptorFailed: ("The request could not be prepared", "See the underlying error")
             case .shutDown: ("The uploader is shut down", "Make a new one")
+            case .uploadExpired: ("The upload is gone at the server", "Start it again")
+            case .protocolViolation: ("The server breaks the rules of the protocol", "Check what it stored")
+            case .bodySizeNotAllowed: ("The body's size is not allowed", "Ask for the server's limits")
+            case .checkpointInUse: ("The upload is under way already", "Wait for its end, or stop it")
+            case .checkpointFailed: ("The checkpoint could not be kept", "Check the folder and its permissions")
             case .hostNotFound: ("Host not found", "Check the host's name and the network")
             case .cannotConnect: ("Could not connect", "Check that the server runs and can be reached")
             case .secureConnectionFailed: ("No secure connection", "Check that the server speaks TLS at this port")
