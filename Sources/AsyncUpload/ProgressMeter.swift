@@ -32,6 +32,18 @@ struct ProgressMeter {
         return progress
     }
 
+    /// The upload goes on from there, for the first time or once more.
+    mutating func goOn(from count: Int64, at now: Instant) -> UploadProgress {
+        _ = beginRequest(at: now)
+        return moved(to: count, at: now)
+    }
+
+    /// So many bytes are there, which nothing was sent for just now.
+    mutating func moved(to count: Int64, at now: Instant) -> UploadProgress {
+        last = (max(0, count), now)
+        return sent(count, at: now)
+    }
+
     /// The current request has handed over so many bytes.
     mutating func sent(_ count: Int64, at now: Instant) -> UploadProgress {
         bytes = max(0, totalBytes.map { min(count, $0) } ?? count)
@@ -55,6 +67,14 @@ struct ProgressMeter {
         (average, weight) = (0, 0)
         var progress = progress
         (progress.retryingIn, progress.retryReason) = (delay, reason)
+        return progress
+    }
+
+    /// Nothing is sent for now, since nobody wants it.
+    mutating func paused() -> UploadProgress {
+        (average, weight) = (0, 0)
+        var progress = progress
+        progress.isPaused = true
         return progress
     }
 

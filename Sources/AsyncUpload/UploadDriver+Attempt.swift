@@ -1,16 +1,30 @@
 import Foundation
 
 extension UploadDriver {
-    /// Sends requests until one is answered for good.
+    /// Sends requests until one is answered for good, and takes that answer for the upload's.
     func attempt(
         _ request: URLRequest,
         _ body: OpenBody?,
         _ story: inout UploadStory
     ) async throws -> UploadResponse {
+        let answer = try await finalAnswer(to: request, body, &story)
+        return try accepted(answer, body?.length, &story)
+    }
+
+    /// Sends requests until one is answered for good.
+    ///
+    /// - Parameter home: the origin that secrets are meant for; `nil` for the request's own.
+    func finalAnswer(
+        to request: URLRequest,
+        _ body: OpenBody?,
+        home: Origin? = nil,
+        _ story: inout UploadStory
+    ) async throws -> UploadStory.Answer {
         var chain = RequestChain(
             request,
             carriesBody: body != nil,
             rules: configuration.chainRules,
+            home: home,
             isChallenged: story.isChallenged
         )
         story.beginAttempt()
@@ -22,7 +36,7 @@ extension UploadDriver {
             if chain.request.httpMethod != request.httpMethod { story.isActedOn = true }
             story.transactions.last.map { tell(.transaction($0)) }
             if let failure { throw failure }
-            guard goesOn else { return try accepted(answer, body?.length, &story) }
+            guard goesOn else { return answer }
             if chain.carriesBody, body?.isSpent == true {
                 throw UploadError(.bodyNotReplayable, detail: "the server answered \(answer.head.statusCode)")
             }
@@ -70,7 +84,7 @@ extension UploadDriver {
         _ story: UploadStory
     ) async throws -> URLRequest {
         guard !configuration.interceptors.isEmpty else { return chain.request }
-        let attempt = story.transactions.count + 1
+        let attempt = story.requestCount + 1
         var request = chain.request
         for interceptor in configuration.interceptors {
             do {
@@ -138,7 +152,7 @@ extension UploadDriver {
                     story.isBodySent = true
                     // Otherwise that has been told with the last bytes.
                     if story.hasUnknownLength { report(story.meter.finished(at: environment.now())) }
-                case .interim: break
+                case .interim(let head): story.onInterim?(head)
                 case .head(let head): story.answer = UploadStory.Answer(head: head)
                 case .data(let data): story.answer?.body.append(data)
                 case .connection(let facts): story.note(facts)

@@ -8,16 +8,16 @@ import Foundation
 struct UploadDriver: Sendable {
     /// What it is called in ``UploadActivity``.
     let number: Int
-    let request: URLRequest
+    var request: URLRequest
     /// `nil` for a request without a body.
     let body: UploadBody?
-    let configuration: Uploader.Configuration
+    var configuration: Uploader.Configuration
     let transport: any Transport
     let queue: AdmissionQueue
     let ticket: AdmissionQueue.Ticket
     let environment: DriverEnvironment
     /// Called with each step of progress, in order.
-    let report: @Sendable (UploadProgress) -> Void
+    var report: @Sendable (UploadProgress) -> Void
 
     /// Runs the upload to its end. Cancelling the task ends it too, once the transport has let go of the connection.
     ///
@@ -46,7 +46,7 @@ struct UploadDriver: Sendable {
     // MARK: Before the first request
 
     /// What cannot be sent fails at once, not when its turn comes; what waits for its turn holds nothing open.
-    private func openInTurn(_ opened: inout OpenBody?) async throws -> URLRequest {
+    func openInTurn(_ opened: inout OpenBody?) async throws -> URLRequest {
         opened = try openBody()
         let request = try checkedRequest(length: opened.map(\.length) ?? 0)
         if !queue.isAdmitted(ticket) {
@@ -59,7 +59,7 @@ struct UploadDriver: Sendable {
     }
 
     /// A request whose method has no body gets none that is empty either: a transport might wait for one to come back.
-    private func openBody() throws -> OpenBody? {
+    func openBody() throws -> OpenBody? {
         let opened = try body?.open()
         return opened?.length == 0 && RequestValidation.isBodiless(request) ? nil : opened
     }
@@ -134,7 +134,7 @@ struct UploadDriver: Sendable {
         }
         let mayRepeat = !story.isActedOn || story.attemptRequest.isIdempotent || policy.retriesAllMethods
         guard mayRepeat, !isSpent, story.mayRecover(from: error) else { return .end(error) }
-        let (request, attempt) = (story.request, story.transactions.count)
+        let (request, attempt) = (story.request, story.requestCount)
         for interceptor in configuration.interceptors where !Task.isCancelled {
             let recovery = try? await waitingForInterceptor(story) {
                 await interceptor.recover(from: error, of: request, attempt: attempt)

@@ -8,6 +8,8 @@ public struct UploadProgress: Sendable, Equatable {
     public var fraction: Double
 
     /// How many bytes of the body the current request has handed over; starts again at 0 with each request.
+    ///
+    /// Of a resumable upload, how many bytes the server has for certain and those that are on their way.
     public var bytesSent: Int64
 
     /// The length of the body in bytes; `nil` when it is not known beforehand.
@@ -20,6 +22,8 @@ public struct UploadProgress: Sendable, Equatable {
     public var estimatedTimeRemaining: Duration?
 
     /// Which request with the body this is about, from 1: a redirect, a challenge or a failure makes a new one, with the body from its start.
+    ///
+    /// Of a resumable upload, how often it has gone on, after a failure or a pause.
     public var attempt: Int
 
     /// How long the upload still waits before it is attempted again; `nil` unless it waits. While it waits there is a new
@@ -28,6 +32,9 @@ public struct UploadProgress: Sendable, Equatable {
 
     /// Why it waits, in a few words, such as `503`; `nil` unless it waits.
     public var retryReason: String?
+
+    /// Whether the upload is paused; see ``UploadTask/pause()``.
+    public var isPaused: Bool
 
     /// Makes a snapshot; of use in previews and tests.
     public init(
@@ -38,7 +45,8 @@ public struct UploadProgress: Sendable, Equatable {
         estimatedTimeRemaining: Duration? = nil,
         attempt: Int = 1,
         retryingIn: Duration? = nil,
-        retryReason: String? = nil
+        retryReason: String? = nil,
+        isPaused: Bool = false
     ) {
         self.fraction = fraction
         self.bytesSent = bytesSent
@@ -48,5 +56,6 @@ public struct UploadProgress: Sendable, Equatable {
         self.attempt = attempt
         self.retryingIn = retryingIn
         self.retryReason = retryReason
+        self.isPaused = isPaused
     }
 }

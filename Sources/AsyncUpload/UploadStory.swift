@@ -9,15 +9,19 @@ struct UploadStory: Sendable {
     }
 
     var meter: ProgressMeter
-    let start: ContinuousClock.Instant
-    let startDate: Date
+    private(set) var start: ContinuousClock.Instant
+    private(set) var startDate: Date
     /// When it had its turn for the first time.
-    let turn: SuspendingClock.Instant
+    private(set) var turn: SuspendingClock.Instant
     let hasUnknownLength: Bool
     /// Whether the last request that carried the body has handed over all of it.
     var isBodySent: Bool
     /// How much of the body that request has handed over.
-    var bytesSent: Int64 = 0
+    var bytesSent: Int64 = 0 {
+        didSet { mostBytesSent = max(mostBytesSent, bytesSent) }
+    }
+    /// How much of it any request has handed over.
+    private(set) var mostBytesSent: Int64 = 0
     /// What has come of the last request.
     var answer: Answer?
     /// The last request as it was sent.
@@ -30,6 +34,10 @@ struct UploadStory: Sendable {
     /// Whether the server has asked for the credential, and got it.
     var isChallenged = false
     var transactions: [UploadMetrics.Transaction] = []
+    /// How many requests had been sent for the upload before those of this story.
+    private var earlierRequestCount = 0
+    /// Called with interim responses.
+    var onInterim: (@Sendable (ResponseHead) -> Void)?
     /// How many attempts have followed the first one after a wait.
     private(set) var retryCount = 0
     /// How long it waited for further turns, and how much of that it was awake.
@@ -40,7 +48,12 @@ struct UploadStory: Sendable {
 
     init(_ request: URLRequest, _ body: OpenBody?, _ environment: DriverEnvironment) {
         // A request without a body has all of it sent.
-        let length = body.map(\.length) ?? 0
+        self.init(request, length: body.map(\.length) ?? 0, environment)
+        isBodySent = body == nil
+    }
+
+    /// - Parameter length: that of the upload's body; `nil` when it is not known.
+    init(_ request: URLRequest, length: Int64?, _ environment: DriverEnvironment) {
         self.request = request
         attemptRequest = request
         start = environment.now()
@@ -48,8 +61,27 @@ struct UploadStory: Sendable {
         turn = environment.awake()
         meter = ProgressMeter(totalBytes: length, at: start)
         hasUnknownLength = length == nil
-        isBodySent = body == nil
+        isBodySent = false
     }
+
+    /// The story of one of several requests that make up an upload; its times are the upload's.
+    func chapter(of request: URLRequest, _ body: OpenBody?, _ environment: DriverEnvironment) -> UploadStory {
+        var chapter = UploadStory(request, body, environment)
+        (chapter.start, chapter.startDate, chapter.turn) = (start, startDate, turn)
+        (chapter.timeInQueue, chapter.awakeInQueue) = (timeInQueue, awakeInQueue)
+        chapter.isChallenged = isChallenged
+        chapter.earlierRequestCount = requestCount
+        return chapter
+    }
+
+    /// What a request of the upload has brought.
+    mutating func add(_ chapter: UploadStory) {
+        transactions += chapter.transactions
+        isChallenged = isChallenged || chapter.isChallenged
+    }
+
+    /// How many requests have been sent for the upload.
+    var requestCount: Int { earlierRequestCount + transactions.count }
 
     // MARK: Requests
 

@@ -5,6 +5,8 @@
 public final class UploadTask: Sendable {
     private let broadcast: UploadBroadcast
     private let work: Task<Void, Never>
+    /// `nil` for an upload that cannot be resumed.
+    private let control: ResumptionControl?
     private let currentPriority = Locked<Float>(0.5)
     private let setPriority: @Sendable (Float) -> Void
 
@@ -12,10 +14,12 @@ public final class UploadTask: Sendable {
     init(
         broadcast: UploadBroadcast,
         work: Task<Void, Never>,
+        control: ResumptionControl? = nil,
         setPriority: @escaping @Sendable (Float) -> Void = { _ in }
     ) {
         self.broadcast = broadcast
         self.work = work
+        self.control = control
         self.setPriority = setPriority
     }
 
@@ -74,10 +78,40 @@ public final class UploadTask: Sendable {
 
     /// Stops the upload: every reader gets `CancellationError` at once, and the connection is given up right after.
     ///
-    /// Has no effect after the end.
+    /// What the server has of a resumable upload stays there, and the checkpoint in its store: the same upload, started again, goes on
+    /// with it. Where nobody could do that, it is removed. Has no effect after the end.
     public func cancel() {
+        cancel(removingRemote: false)
+    }
+
+    /// Stops the upload, and has the server remove what it has of it.
+    ///
+    /// The removal goes on when readers have got their `CancellationError`; ``Uploader/shutDown(_:)`` waits for it. It is tried for some
+    /// seconds where the server says that the upload is in use (409, 423); ``Uploader/Configuration-swift.struct/onActivity`` is told what came of it.
+    ///
+    /// - Parameter removingRemote: whether the server's part and the checkpoint are removed; of no meaning for an upload that is not resumable.
+    public func cancel(removingRemote: Bool) {
+        if removingRemote { control?.removesRemote = true }
         broadcast.end(.failure(CancellationError()))
         work.cancel()
+    }
+
+    // MARK: Pause
+
+    /// Whether the upload can be paused: it was started with a ``ResumableProtocol``.
+    public var isResumable: Bool { control != nil }
+
+    /// Stops sending, keeps the checkpoint, and gives connection, open file and place among the uploads in flight to others.
+    ///
+    /// ``UploadProgress/isPaused`` tells when that is done. Has no effect on an upload that is not resumable, is paused already or has
+    /// ended. While it is paused, no limit of time runs but those that the server has.
+    public func pause() {
+        control?.send(.pause)
+    }
+
+    /// Lets an upload that is paused go on: it waits for its turn and asks the server where. Has no effect on others.
+    public func resume() {
+        control?.send(.resume)
     }
 
     /// Returns once nothing of the upload is left: its connection has been given up and its file closed.

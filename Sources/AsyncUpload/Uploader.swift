@@ -23,6 +23,7 @@ public final class Uploader: Sendable {
     private let engine: UploaderEngine
     private let queue: AdmissionQueue
     private let environment: DriverEnvironment
+    private let checkpointStore: any CheckpointStore
 
     /// Makes an uploader.
     public convenience init(configuration: Configuration = Configuration()) {
@@ -48,6 +49,7 @@ public final class Uploader: Sendable {
     ) {
         self.configuration = configuration
         self.environment = environment
+        checkpointStore = configuration.checkpointStore ?? MemoryCheckpointStore()
         engine = UploaderEngine(makeTransport)
         queue = AdmissionQueue(
             limit: configuration.maximumUploadsInFlight,
@@ -90,14 +92,22 @@ public final class Uploader: Sendable {
     /// - Returns: a stream for one reader. It throws ``UploadError`` when the upload fails, a status that is not
     ///   accepted included.
     public func upload(for request: URLRequest, from body: UploadBody) -> AsyncThrowingStream<UploadEvent, any Error> {
+        upload(for: request, body, nil)
+    }
+
+    func upload(
+        for request: URLRequest,
+        _ body: UploadBody,
+        _ resuming: ResumableProtocol?
+    ) -> AsyncThrowingStream<UploadEvent, any Error> {
         guard !Task.isCancelled else {
             return AsyncThrowingStream { continuation in
                 continuation.yield(.progress(0))
                 continuation.finish(throwing: CancellationError())
             }
         }
-        let (task, broadcast) = start(request, body)
-        return broadcast.makeEvents(onLeaving: task.cancel)
+        let (task, broadcast) = start(request, body, resuming)
+        return broadcast.makeEvents { task.cancel() }
     }
 
     /// Uploads data and gives the events of the upload; see ``upload(for:from:)-(_,UploadBody)``.
@@ -205,8 +215,14 @@ public final class Uploader: Sendable {
         return counts.admitted + counts.waiting
     }
 
-    /// - Parameter body: `nil` for a request without a body.
-    private func start(_ request: URLRequest, _ body: UploadBody?) -> (task: UploadTask, broadcast: UploadBroadcast) {
+    /// - Parameters:
+    ///   - body: `nil` for a request without a body.
+    ///   - resuming: how it goes on when it was interrupted, if it does.
+    func start(
+        _ request: URLRequest,
+        _ body: UploadBody?,
+        _ resuming: ResumableProtocol? = nil
+    ) -> (task: UploadTask, broadcast: UploadBroadcast) {
         let broadcast = UploadBroadcast()
         guard let (generation, number) = engine.begin() else {
             broadcast.end(.failure(UploadError(.shutDown)))
@@ -224,17 +240,30 @@ public final class Uploader: Sendable {
             environment: environment,
             report: broadcast.report
         )
+        let control = resuming.map { _ in ResumptionControl() }
+        let run = runner(of: driver, resuming, control)
         let ongoing = generation.ongoing
         let work = Task {
             do {
-                broadcast.end(.success(try await driver.run()))
+                broadcast.end(.success(try await run()))
             } catch {
                 broadcast.end(.failure(error))
             }
             ongoing.end(number)
         }
-        let task = UploadTask(broadcast: broadcast, work: work) { [weak queue] in queue?.setPriority($0, of: ticket) }
+        let task = UploadTask(broadcast: broadcast, work: work, control: control) { [weak queue] in
+            queue?.setPriority($0, of: ticket)
+        }
         ongoing.attach(task, to: number)
         return (task, broadcast)
+    }
+
+    private func runner(
+        of driver: UploadDriver,
+        _ resuming: ResumableProtocol?,
+        _ control: ResumptionControl?
+    ) -> @Sendable () async throws -> UploadResponse {
+        guard let resuming, let control else { return driver.run }
+        return ResumableDriver(upload: driver, resuming: resuming, store: checkpointStore, control: control).run
     }
 }

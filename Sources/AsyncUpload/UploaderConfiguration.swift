@@ -23,6 +23,11 @@ extension Uploader {
         /// Where the `Idempotency-Key` of a request comes from.
         public var idempotencyKey = IdempotencyKey.ofRequest
 
+        /// Where the checkpoints of resumable uploads are kept; `nil`, which it is unless set, for the memory of the uploader.
+        ///
+        /// With a ``DirectoryCheckpointStore`` an upload goes on in another process, after a crash too.
+        public var checkpointStore: (any CheckpointStore)?
+
         /// What has a say in each request, one after the other.
         public var interceptors: [any UploadInterceptor] = []
 

@@ -21,7 +21,11 @@ enum VerboseLog {
             SafeText.escaped("* \(label): retrying in \(seconds(delay)) (\(RetryWords.reason(error)))")
         case .recovery(let error):
             SafeText.escaped("* \(label): retrying (\(RetryWords.reason(error)))")
-        case .start, .success, .failure: nil
+        case .resumption: SafeText.escaped("* \(label): going on with what was sent before")
+        case .freshStart(let reason): SafeText.escaped("* \(label): starting afresh, since \(reason)")
+        case .removal(nil): SafeText.escaped("* \(label): removed at the server")
+        case .removal(let error?): SafeText.escaped("* \(label): not removed (\(RetryWords.reason(error)))")
+        case .start, .pause, .continuation, .success, .failure: nil
         }
     }
 

@@ -14,6 +14,14 @@ public struct UploadActivity: Sendable, CustomStringConvertible {
         case wait(Duration, after: UploadError)
         /// The upload has failed and is attempted again at once, since an interceptor wants it to be.
         case recovery(from: UploadError)
+        /// A resumable upload goes on where an earlier one, of this process or another, has ended.
+        case resumption
+        /// A resumable upload begins at its start although there is a checkpoint of it, for that reason.
+        case freshStart(reason: String)
+        /// A resumable upload is paused, or goes on after that.
+        case pause, continuation
+        /// What the server had of a resumable upload that nobody goes on with was removed, or that has failed.
+        case removal(UploadError?)
         /// The upload has its response.
         case success(UploadMetrics)
         /// The upload has failed, with an ``UploadError``, or was cancelled, with `CancellationError`.
@@ -58,6 +66,12 @@ extension UploadActivity.Event {
         case .transaction(let transaction): transaction.words
         case .wait(let delay, let error): "waits \(delay.inSeconds) after \(error.reason)"
         case .recovery(let error): "begins again after \(error.reason)"
+        case .resumption: "goes on with what was begun earlier"
+        case .freshStart(let reason): "begins afresh: \(reason)"
+        case .pause: "is paused"
+        case .continuation: "goes on"
+        case .removal(nil): "was removed at the server"
+        case .removal(let error?): "could not be removed at the server: \(error.reason)"
         case .success(let metrics):
             "succeeded after \(metrics.attempts) requests and \(metrics.duration.inSeconds), \(metrics.bytesSent) bytes"
         case .failure(let error): "failed: \((error as? UploadError)?.reason ?? "cancelled")"

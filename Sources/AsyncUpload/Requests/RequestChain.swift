@@ -25,12 +25,24 @@ struct RequestChain {
     /// Whether `Authorization` is not the caller's own field but made of a password that was entrusted to us.
     private var hasMadeAuthorization = false
 
-    /// - Parameter isChallenged: whether the credential goes with the first request, since the server has asked for it before.
-    init(_ request: URLRequest, carriesBody: Bool, rules: Rules, isChallenged: Bool = false) {
+    /// - Parameters:
+    ///   - home: the origin that the secrets are meant for; `nil` for the request's own.
+    ///   - isChallenged: whether the credential goes with the first request, since the server has asked for it before.
+    init(
+        _ request: URLRequest,
+        carriesBody: Bool,
+        rules: Rules,
+        home: Origin? = nil,
+        isChallenged: Bool = false
+    ) {
         self.request = request
         self.carriesBody = carriesBody
         self.rules = rules
-        firstOrigin = Origin(request.url)
+        firstOrigin = home ?? Origin(request.url)
+        guard Origin(request.url) == firstOrigin else {
+            dropSecrets()
+            return
+        }
         moveUserInformation()
         if isChallenged { useCredential() }
     }

@@ -35,15 +35,17 @@ protocol ResumptionMachine: Sendable {
 
     /// The request that removes what the server has of the upload; `nil` while that is nothing.
     ///
-    /// It is done when answered by 2xx, or by a status in ``removedStatusCodes``.
+    /// It is done when answered by 2xx, or by a status in ``ResumptionRequest/removedStatusCodes``.
     var removal: ResumptionRequest? { get }
+
+    /// The same where it takes several.
+    var removals: [ResumptionRequest] { get }
 }
 
 extension ResumptionMachine {
     mutating func receiveInterim(_ head: ResponseHead, for identifier: Int) {}
 
-    /// What says that the upload is not there, which is all that a removal wants. 499 is what Google Cloud Storage answers.
-    static var removedStatusCodes: Set<Int> { [404, 410, 499] }
+    var removals: [ResumptionRequest] { removal.map { [$0] } ?? [] }
 }
 
 /// What a machine wants to be done.
@@ -58,6 +60,8 @@ enum ResumptionStep: Sendable {
     case wait
     /// The upload is complete, and that is the response to it.
     case finish(ResponseHead, Data)
+    /// The upload cannot be done, and nothing helps against that.
+    case fail(UploadError)
 }
 
 /// A request of a resumable upload.

@@ -94,7 +94,13 @@ extension RetryPolicy {
     ///   - failure: what has happened.
     ///   - random: a number in `0..<1`, which chooses the wait.
     public func delay(after failure: Failure, random: Double) -> Duration? {
-        guard failure.retryCount < limit, mayPass(failure), mayRepeat(failure) else { return nil }
+        guard mayPass(failure), mayRepeat(failure) else { return nil }
+        return delayToGoOn(after: failure, random: random)
+    }
+
+    /// The same for a failure that may pass after a request that may be repeated, whatever it looks like.
+    func delayToGoOn(after failure: Failure, random: Double) -> Duration? {
+        guard failure.retryCount < limit else { return nil }
         let delay = wait(after: failure, random: random)
         if let timeLimit, failure.elapsed + delay > timeLimit { return nil }
         return delay

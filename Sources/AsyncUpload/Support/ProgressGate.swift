@@ -22,6 +22,11 @@ struct ProgressGate {
         return true
     }
 
+    /// Whether that is the last count that has passed, or there is nothing to tell of.
+    func hasPassed(_ bytes: Int64) -> Bool {
+        (last?.bytes ?? 0) == bytes
+    }
+
     private func isWorthTelling(_ bytes: Int64, at now: Instant) -> Bool {
         guard let last else { return true }
         guard bytes != last.bytes else { return false }

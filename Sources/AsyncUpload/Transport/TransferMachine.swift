@@ -228,14 +228,16 @@ struct TransferMachine {
     mutating func didComplete(_ error: (any Error)?, lastHead: ResponseHead?) -> Effects {
         guard !isEnded else { return .none }
         defer { phase = .ended }
-        if let error = failure ?? error { return Effects(ends: true, error: completed(error)) }
-        var effects = Effects(ends: true)
+        // How many bytes the server can have must not be guessed by who goes on from there.
+        let count: [TransferEvent] = gate.hasPassed(bytesSent) ? [] : [.sent(bytesSent)]
+        if let error = failure ?? error { return Effects(events: count, ends: true, error: completed(error)) }
+        var effects = Effects(events: count, ends: true)
         switch phase {
         case .receiving(let declared): effects.error = Self.defect(declared)
         case .sending, .ended:
             // Only a final status is an answer: an interim one may be all that came before the connection ended.
             if let lastHead, lastHead.statusCode >= 200 {
-                effects.events = bodyEndToTell() + [.head(lastHead)]
+                effects.events += bodyEndToTell() + [.head(lastHead)]
                 effects.error = Self.defect(Self.declaredLength(of: lastHead))
             } else {
                 effects.error = completed(UploadError(.connectionLostAfterBody, detail: "no final response"))

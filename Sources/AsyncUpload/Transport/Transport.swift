@@ -9,6 +9,9 @@ protocol Transport: Sendable {
     /// - Throws: `CancellationError` if the current task is cancelled already; nothing has been sent then.
     func send(_ outgoing: OutgoingRequest) async throws -> Transfer
 
+    /// Whether the last count of bytes is all that has been handed over, however an exchange ends.
+    var countsExactly: Bool { get }
+
     /// Lets go of every resource once the transfers that are under way have ended, and returns when that is done.
     /// Nothing may be sent afterwards.
     func shutDown() async

@@ -2,6 +2,8 @@
 struct UnavailableTransport: Transport {
     let name: String
 
+    let countsExactly = true
+
     func send(_ outgoing: OutgoingRequest) async throws -> Transfer {
         throw UploadError(.transportUnavailable, detail: name)
     }

@@ -86,6 +86,8 @@ final class FakeTransport: Transport {
     /// What happened, in order: `send`, `stop` and `ended`, each with the path of the request, and `shutDown`.
     var log: [String] { state.withLock { $0.log } }
 
+    let countsExactly = true
+
     func send(_ outgoing: OutgoingRequest) async throws -> Transfer {
         try Task.checkCancellation()
         let body: Data? = if let body = outgoing.body { try await Self.bytes(of: body) } else { nil }

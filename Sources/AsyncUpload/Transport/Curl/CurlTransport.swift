@@ -23,6 +23,8 @@
             executor.stop()
         }
 
+        let countsExactly = true
+
         func send(_ outgoing: OutgoingRequest) async throws -> Transfer {
             guard !isShutDown.withLock({ $0 }) else { throw UploadError(.shutDown) }
             try Task.checkCancellation()

@@ -42,6 +42,8 @@ final class URLSessionTransport: Transport {
         invalidate()
     }
 
+    let countsExactly = false
+
     func send(_ outgoing: OutgoingRequest) async throws -> Transfer {
         guard let session = session.withLock({ $0 }) else { throw UploadError(.shutDown) }
         if let notSupported { throw UploadError(.optionNotSupported, detail: notSupported) }

@@ -1,0 +1,22 @@
+import Foundation
+
+extension URLRequest {
+    /// A request that goes on with what this one has begun: its fields, but for those that are about its own body.
+    func continued(_ method: String, _ url: URL?) -> URLRequest {
+        var request = self
+        for name in (allHTTPHeaderFields ?? [:]).keys where Self.isAboutBody(name.lowercased()) {
+            request.setValue(nil, forHTTPHeaderField: name)
+        }
+        request.httpBody = nil
+        request.httpMethod = method
+        request.url = url
+        // What a cache remembers of an upload is out of date.
+        request.cachePolicy = .reloadIgnoringLocalAndRemoteCacheData
+        return request
+    }
+
+    /// - Parameter name: in lower case.
+    private static func isAboutBody(_ name: String) -> Bool {
+        name.hasPrefix("content-") || ["expect", "digest", "repr-digest", "want-repr-digest"].contains(name)
+    }
+}

@@ -1,0 +1,250 @@
+import Foundation
+import LoopbackServer
+import Testing
+
+@testable import AsyncUpload
+
+extension OverTheWire {
+    /// Pausing, cancelling, and going on in another task or process.
+    @Suite("Pauses, cancellation and checkpoints") struct Continuation {
+        private let data = bytes(3_000_000)
+
+        /// A server that stops in the middle of the first part, until it is told to go on.
+        private func stoppingLane(
+            checkpoints: any CheckpointStore = MemoryCheckpointStore(),
+            at offset: Int64 = 1_000_000
+        ) throws -> ResumableLane {
+            try ResumableLane.tus(checkpoints: checkpoints) { request in
+                request.method == "PATCH" && request.numberOfMethod == 1 ? .stallAfter(offset) : nil
+            }
+        }
+
+        private func storedBytes(_ lane: ResumableLane) -> Int64 { lane.store.uploads.first?.offset ?? 0 }
+
+        @Test("C14: a pause stops everything, and the upload goes on where the server is", arguments: BodyKind.allCases)
+        func pause(kind: BodyKind) async throws {
+            let lane = try stoppingLane()
+            let body = try kind.body(data, in: lane.scratch)
+            let task = lane.uploader.task(for: lane.tusRequest, from: body, resuming: .tus())
+            try await eventually { storedBytes(lane) == 1_000_000 }
+            task.pause()
+            try await eventually { task.currentProgress.isPaused }
+            try await lane.server.wait { $0.openConnectionCount == 0 }
+            #expect(lane.exchanges == ["POST 201", "PATCH -"])
+            task.resume()
+            _ = try await task.response
+            #expect(lane.exchanges == ["POST 201", "PATCH -", "HEAD 200", "PATCH 204"])
+            lane.expectStored(data)
+            #expect(!task.currentProgress.isPaused)
+        }
+
+        @Test("An upload that is paused holds no place, and has no effect on others")
+        func pausedHoldsNothing() async throws {
+            let lane = try ResumableLane.tus { request in
+                request.method == "PATCH" && request.numberOfMethod == 1 ? .stallAfter(1_000_000) : nil
+            } configure: {
+                $0.maximumUploadsInFlight = 1
+            }
+            let file = try lane.scratch.file(data)
+            let task = lane.uploader.task(for: lane.tusRequest, fromFile: file, resuming: .tus())
+            try await eventually { storedBytes(lane) == 1_000_000 }
+            task.pause()
+            task.pause()
+            try await eventually { task.currentProgress.isPaused }
+            _ = try await lane.uploader.response(for: lane.tusRequest, from: bytes(10), resuming: .tus())
+            task.resume()
+            task.resume()
+            _ = try await task.response
+            #expect(lane.store.uploads.allSatisfy(\.isComplete))
+        }
+
+        @Test("A pause before the first request and after the end")
+        func oddPauses() async throws {
+            let lane = try ResumableLane.tus()
+            let task = lane.uploader.task(for: lane.tusRequest, from: data, resuming: .tus())
+            task.pause()
+            task.resume()
+            _ = try await task.response
+            task.pause()
+            lane.expectStored(data)
+            let plain = lane.uploader.task(for: lane.tusRequest, from: data)
+            #expect(!plain.isResumable)
+            plain.pause()
+            _ = await Observation(plain.events)
+        }
+
+        @Test("A paused upload can be cancelled")
+        func cancelPaused() async throws {
+            let lane = try stoppingLane()
+            let file = try lane.scratch.file(data)
+            let task = lane.uploader.task(for: lane.tusRequest, fromFile: file, resuming: .tus())
+            try await eventually { storedBytes(lane) == 1_000_000 }
+            task.pause()
+            try await eventually { task.currentProgress.isPaused }
+            task.cancel()
+            await #expect(throws: CancellationError.self) { try await task.response }
+            await task.waitUntilReleased()
+            try await lane.uploader.checkIsIdle()
+        }
+
+        @Test("A cancelled upload of a file goes on when it is started again, in the same process and in another")
+        func cancelled() async throws {
+            for isOther in [false, true] {
+                let folder = try ScratchFolder()
+                let checkpoints = DirectoryCheckpointStore(folder.path("state"))
+                let lane = try stoppingLane(checkpoints: checkpoints)
+                let file = try lane.scratch.file(data)
+                let task = lane.uploader.task(for: lane.tusRequest, fromFile: file, resuming: .tus())
+                try await eventually { storedBytes(lane) == 1_000_000 }
+                task.cancel()
+                await task.waitUntilReleased()
+                let next =
+                    isOther
+                    ? Uploader { $0.checkpointStore = DirectoryCheckpointStore(folder.path("state")) } : lane.uploader
+                _ = try await next.response(for: lane.tusRequest, fromFile: file, resuming: .tus())
+                #expect(lane.exchanges == ["POST 201", "PATCH -", "HEAD 200", "PATCH 204"])
+                lane.expectStored(data)
+                // Once it is through, the next one is an upload of its own.
+                _ = try await next.response(for: lane.tusRequest, fromFile: file, resuming: .tus())
+                #expect(lane.exchanges.count { $0 == "POST 201" } == 2)
+            }
+        }
+
+        @Test("A cancelled upload that nobody could go on with is removed, and so is one whose removal is asked for")
+        func removal() async throws {
+            for isNamed in [false, true] {
+                let lane = try stoppingLane()
+                let file = try lane.scratch.file(data)
+                let body: UploadBody = isNamed ? .file(file) : .data(data)
+                let task = lane.uploader.task(for: lane.tusRequest, from: body, resuming: .tus())
+                try await eventually { storedBytes(lane) == 1_000_000 }
+                if isNamed { task.cancel(removingRemote: true) } else { task.cancel() }
+                await task.waitUntilReleased()
+                #expect(lane.exchanges == ["POST 201", "PATCH -", "DELETE 204"])
+                #expect(lane.hasLogged("was removed at the server"))
+            }
+        }
+
+        @Test("A removal waits for a lock to go")
+        func lockedRemoval() async throws {
+            let lane = try ResumableLane.tus { request in
+                switch request.method {
+                case "PATCH": .stallAfter(1_000_000)
+                case "DELETE" where request.numberOfMethod <= 2: .locked
+                default: nil
+                }
+            }
+            let task = lane.uploader.task(for: lane.tusRequest, from: data, resuming: .tus())
+            try await eventually { storedBytes(lane) == 1_000_000 }
+            task.cancel(removingRemote: true)
+            await task.waitUntilReleased()
+            #expect(lane.exchanges == ["POST 201", "PATCH -", "DELETE 423", "DELETE 423", "DELETE 204"])
+        }
+
+        @Test("A file that has changed since is a new upload; its old bytes are never mixed with new ones")
+        func changedFile() async throws {
+            let lane = try stoppingLane()
+            let file = try lane.scratch.file(data)
+            let task = lane.uploader.task(for: lane.tusRequest, fromFile: file, resuming: .tus())
+            try await eventually { storedBytes(lane) == 1_000_000 }
+            task.cancel()
+            await task.waitUntilReleased()
+            let changed = bytes(3_000_000, seed: 2)
+            try changed.write(to: file)
+            _ = try await lane.uploader.response(for: lane.tusRequest, fromFile: file, resuming: .tus())
+            lane.expectStored(changed)
+            #expect(lane.hasLogged("begins afresh: the file has changed"))
+        }
+
+        @Test("C67: an upload that the server has forgotten meanwhile is begun anew")
+        func expired() async throws {
+            let lane = try stoppingLane()
+            let file = try lane.scratch.file(data)
+            let task = lane.uploader.task(for: lane.tusRequest, fromFile: file, resuming: .tus())
+            try await eventually { storedBytes(lane) == 1_000_000 }
+            task.cancel()
+            await task.waitUntilReleased()
+            lane.store.forget(try #require(lane.store.uploads.first).id)
+            _ = try await lane.uploader.response(for: lane.tusRequest, fromFile: file, resuming: .tus())
+            lane.expectStored(data)
+            #expect(lane.exchanges == ["POST 201", "PATCH -", "HEAD 404", "POST 201", "PATCH 204"])
+        }
+
+        @Test("Two uploads on one checkpoint: the second is refused, and the first goes on")
+        func inUse() async throws {
+            let folder = try ScratchFolder()
+            let lane = try stoppingLane(checkpoints: DirectoryCheckpointStore(folder.path("state")))
+            let file = try lane.scratch.file(data)
+            let task = lane.uploader.task(for: lane.tusRequest, fromFile: file, resuming: .tus())
+            try await eventually { storedBytes(lane) == 1_000_000 }
+            let other = Uploader { $0.checkpointStore = DirectoryCheckpointStore(folder.path("state")) }
+            for uploader in [lane.uploader, other] {
+                let seen = await Observation(
+                    uploader.upload(for: lane.tusRequest, fromFile: file, resuming: .tus())
+                )
+                #expect(seen.code == .checkpointInUse)
+            }
+            #expect(lane.server.requests.count == 2)
+            task.cancel()
+            await task.waitUntilReleased()
+            _ = try await other.response(for: lane.tusRequest, fromFile: file, resuming: .tus())
+            lane.expectStored(data)
+        }
+
+        @Test("C75: a checkpoint that cannot be read is a fresh start")
+        func corruptCheckpoint() async throws {
+            let folder = try ScratchFolder()
+            let state = folder.path("state")
+            let lane = try stoppingLane(checkpoints: DirectoryCheckpointStore(state))
+            let file = try lane.scratch.file(data)
+            let task = lane.uploader.task(for: lane.tusRequest, fromFile: file, resuming: .tus())
+            try await eventually { storedBytes(lane) == 1_000_000 }
+            task.cancel()
+            await task.waitUntilReleased()
+            let names = try FileManager.default.contentsOfDirectory(atPath: state.path).filter { $0.hasSuffix(".json") }
+            try #require(names.count == 1)
+            try Data("{\"version\":".utf8).write(to: state.appendingPathComponent(names[0]))
+            _ = try await lane.uploader.response(for: lane.tusRequest, fromFile: file, resuming: .tus())
+            lane.expectStored(data)
+            #expect(lane.hasLogged("begins afresh: the checkpoint cannot be read"))
+        }
+
+        @Test("A checkpoint holds no credential")
+        func noSecrets() async throws {
+            let folder = try ScratchFolder()
+            let state = folder.path("state")
+            let lane = try stoppingLane(checkpoints: DirectoryCheckpointStore(state))
+            let file = try lane.scratch.file(data)
+            var request = URLRequest(
+                url: try #require(URL(string: "http://user:geheim@127.0.0.1:\(lane.server.port)/files?sig=geheim")),
+                method: "POST"
+            )
+            request.setValue("geheim", forHTTPHeaderField: "X-Api-Key")
+            let task = lane.uploader.task(for: request, fromFile: file, resuming: .tus())
+            try await eventually { storedBytes(lane) == 1_000_000 }
+            task.cancel()
+            await task.waitUntilReleased()
+            let names = try FileManager.default.contentsOfDirectory(atPath: state.path)
+            #expect(names.contains { $0.hasSuffix(".json") })
+            for name in names {
+                #expect(!name.contains("geheim"))
+                let text = String(decoding: try Data(contentsOf: state.appendingPathComponent(name)), as: UTF8.self)
+                #expect(!text.contains("geheim"))
+            }
+        }
+
+        @Test("A named body goes on too, where the name says that it is the same")
+        func namedBody() async throws {
+            let lane = try stoppingLane()
+            var resuming = ResumableProtocol.tus()
+            resuming.checkpointIdentifier = "order 17"
+            let task = lane.uploader.task(for: lane.tusRequest, from: data, resuming: resuming)
+            try await eventually { storedBytes(lane) == 1_000_000 }
+            task.cancel()
+            await task.waitUntilReleased()
+            _ = try await lane.uploader.response(for: lane.tusRequest, from: data, resuming: resuming)
+            lane.expectStored(data)
+            #expect(lane.exchanges.count { $0 == "POST 201" } == 1)
+        }
+    }
+}
