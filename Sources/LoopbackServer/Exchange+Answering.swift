@@ -30,6 +30,10 @@ extension Exchange {
         var message = Data(headText(status, reason: reason, headers: headers).utf8)
         if !isBodiless, head.method != "HEAD" { message.append(body) }
         answering(status)
+        if let replyLimit {
+            try connection.send(message.prefix(replyLimit))
+            return close(draining: !decoder.isComplete)
+        }
         try connection.send(message)
     }
 
@@ -88,10 +92,12 @@ private func listed(_ headers: [(String, String)], _ name: String) -> [String] {
 }
 
 private let reasons = [
-    100: "Continue", 103: "Early Hints", 200: "OK", 201: "Created", 202: "Accepted", 204: "No Content",
-    301: "Moved Permanently", 302: "Found", 303: "See Other", 304: "Not Modified", 307: "Temporary Redirect",
-    308: "Permanent Redirect", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found",
-    408: "Request Timeout", 409: "Conflict", 413: "Content Too Large", 417: "Expectation Failed",
-    429: "Too Many Requests", 431: "Request Header Fields Too Large", 500: "Internal Server Error",
-    501: "Not Implemented", 502: "Bad Gateway", 503: "Service Unavailable", 504: "Gateway Timeout",
+    100: "Continue", 103: "Early Hints", 104: "Upload Resumption Supported", 200: "OK", 201: "Created",
+    202: "Accepted", 204: "No Content", 301: "Moved Permanently", 302: "Found", 303: "See Other", 304: "Not Modified",
+    307: "Temporary Redirect", 308: "Permanent Redirect", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden",
+    404: "Not Found", 405: "Method Not Allowed", 408: "Request Timeout", 409: "Conflict", 410: "Gone",
+    411: "Length Required", 412: "Precondition Failed", 413: "Content Too Large", 415: "Unsupported Media Type",
+    417: "Expectation Failed", 423: "Locked", 429: "Too Many Requests", 431: "Request Header Fields Too Large",
+    499: "Client Closed Request", 500: "Internal Server Error", 501: "Not Implemented", 502: "Bad Gateway",
+    503: "Service Unavailable", 504: "Gateway Timeout",
 ]

@@ -46,26 +46,64 @@ extension Exchange {
         if digesting { wantsDigest = true }
         defer { publish() }
         var pace = bytesPerSecond.map(Pace.init)
-        let wantsBytes = keeping || digesting || each != nil
         var total = 0
         while total < count {
             let limit = min(count - total, pace?.pieceSize ?? .max)
-            let skipped = wantsBytes ? 0 : try skipPiece(atMost: limit)
-            let piece = skipped > 0 ? UnsafeRawBufferPointer(start: nil, count: 0) : try nextPiece(atMost: limit)
-            guard skipped + piece.count > 0 else { break }
-            total += skipped + piece.count
-            if keeping { kept?.append(contentsOf: piece) }
-            if digesting {
-                digest.update(piece)
-                digestedByteCount += Int64(piece.count)
-            }
-            try each?(piece)
+            let taken = try takePiece(atMost: limit, keeping: keeping, digesting: digesting, each)
+            guard taken > 0 else { break }
+            total += taken
             if unpublishedByteCount >= 64 << 10 || pace != nil {
                 guard publish() else { throw LoopbackError.stopped }
             }
             if let due = pace?.due(after: total), try connection.block(for: .hangUp, until: due) { pace = nil }
         }
         return total
+    }
+
+    /// Reads what of the body has arrived, at most `limit` bytes, with the options of
+    /// ``readBody(keeping:digesting:bytesPerSecond:_:)``.
+    ///
+    /// - Parameter whileWaiting: Is called now and then as long as nothing arrives.
+    /// - Returns: How many bytes were read, 0 at the end.
+    func readPiece(
+        atMost limit: Int,
+        keeping: Bool,
+        digesting: Bool,
+        whileWaiting: () throws -> Void,
+        _ each: ((UnsafeRawBufferPointer) throws -> Void)?
+    ) throws -> Int {
+        try continueIfExpected()
+        if keeping, kept == nil { kept = Data() }
+        if digesting { wantsDigest = true }
+        while !decoder.isComplete, connection.available.isEmpty {
+            if try connection.block(for: .reading, until: .now.advanced(by: .milliseconds(20))) { break }
+            publishIfNeeded()
+            try whileWaiting()
+        }
+        let taken = try takePiece(atMost: limit, keeping: keeping, digesting: digesting, each)
+        if unpublishedByteCount >= 64 << 10 || decoder.isComplete {
+            guard publish() else { throw LoopbackError.stopped }
+        }
+        return taken
+    }
+
+    private func takePiece(
+        atMost limit: Int,
+        keeping: Bool,
+        digesting: Bool,
+        _ each: ((UnsafeRawBufferPointer) throws -> Void)?
+    ) throws -> Int {
+        let wantsBytes = keeping || digesting || each != nil
+        let skipped = wantsBytes ? 0 : try skipPiece(atMost: limit)
+        let piece = skipped > 0 ? UnsafeRawBufferPointer(start: nil, count: 0) : try nextPiece(atMost: limit)
+        guard skipped + piece.count > 0 else { return 0 }
+        if keeping { kept?.append(contentsOf: piece) }
+        if digesting {
+            digest.update(piece)
+            digestedByteCount += Int64(piece.count)
+        }
+        try each?(piece)
+        return skipped + piece.count
     }
 
     private func continueIfExpected() throws {

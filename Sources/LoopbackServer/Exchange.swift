@@ -23,6 +23,8 @@ public final class Exchange {
     var hasAnswered = false
     var hasContinued = false
     var closesAfterwards: Bool
+    /// How much is sent of the final response before the connection is closed.
+    var replyLimit: Int?
     private var hasEnded = false
 
     /// Whether `100 Continue` is withheld, which otherwise the first `readBody` sends if the request asked for it.
