@@ -15,9 +15,14 @@ extension TusServer {
         var reply = Reply(201)
         reply.add("Location", turn.script.location(for: location(turn, id, at: site)))
         if takesBody {
-            try turn.holding(id, whenBusy: whenBusy) { hold in
-                try turn.receive(into: hold, room: length ?? maximumSize)
-                turn.settle(id)
+            do {
+                try turn.holding(id, whenBusy: whenBusy) { hold in
+                    try turn.receive(into: hold, room: length ?? maximumSize)
+                    turn.settle(id)
+                }
+            } catch let refusal as Reply {
+                store.forget(id)
+                throw refusal
             }
         }
         describe(turn, id, in: &reply, offset: takesBody)
