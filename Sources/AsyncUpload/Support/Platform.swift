@@ -22,6 +22,13 @@ enum Platform {
     static func put(_ bytes: UnsafeRawBufferPointer, to descriptor: CInt) -> Int {
         write(descriptor, bytes.baseAddress, bytes.count)
     }
+
+    /// Reads as much as the system gives; nothing at the end.
+    ///
+    /// - Returns: how many bytes, or -1 with `errno` set.
+    static func get(_ bytes: UnsafeMutableRawBufferPointer, from descriptor: CInt) -> Int {
+        read(descriptor, bytes.baseAddress, bytes.count)
+    }
 }
 
 #if canImport(Darwin)
