@@ -29,7 +29,7 @@ public struct ScriptedRequest: Sendable {
 public struct Script: Sendable, ExpressibleByArrayLiteral {
     enum Step: Sendable {
         case answer(Reply, afterBody: Bool)
-        case cut(after: Int64, reset: Bool)
+        case cut(Cut)
         case keepOnly(Int64), claimOffset(Int64), truncate(Int64)
         case loseReply, forget, locked
         case location(String?), interimLocation(String?)
@@ -64,10 +64,13 @@ public struct Script: Sendable, ExpressibleByArrayLiteral {
     }
 
     /// Stores that many bytes of the body, or all if it has fewer, and closes the connection with a RST.
-    public static func resetAfter(_ bytes: Int64) -> Script { Script(.cut(after: bytes, reset: true)) }
+    public static func resetAfter(_ bytes: Int64) -> Script { Script(.cut(Cut(after: bytes, .reset))) }
 
     /// Stores that many bytes of the body, or all if it has fewer, and closes the connection.
-    public static func closeAfter(_ bytes: Int64) -> Script { Script(.cut(after: bytes, reset: false)) }
+    public static func closeAfter(_ bytes: Int64) -> Script { Script(.cut(Cut(after: bytes, .close))) }
+
+    /// Stores that many bytes of the body, or all if it has fewer, drops the rest, and does not answer.
+    public static func stallAfter(_ bytes: Int64) -> Script { Script(.cut(Cut(after: bytes, .stall))) }
 
     /// Stores no more than that many bytes of the body, drops the rest, and answers accordingly.
     public static func keepOnly(_ bytes: Int64) -> Script { Script(.keepOnly(bytes)) }
@@ -127,7 +130,7 @@ extension Script {
     }
 
     var cut: Cut? {
-        first { if case .cut(let bytes, let reset) = $0 { Cut(after: bytes, reset: reset) } else { nil } }
+        first { if case .cut(let cut) = $0 { cut } else { nil } }
     }
 
     var keepOnly: Int64? { first { if case .keepOnly(let bytes) = $0 { bytes } else { nil } } }
@@ -168,6 +171,13 @@ extension Script {
 
 /// How a request's body is cut off.
 struct Cut: Error {
+    enum Manner { case close, reset, stall }
+
     let after: Int64
-    let reset: Bool
+    let manner: Manner
+
+    init(after: Int64, _ manner: Manner) {
+        self.after = after
+        self.manner = manner
+    }
 }

@@ -63,14 +63,14 @@ extension Turn {
             keeping: store.storage == .data,
             digesting: store.storage != .count,
             whileWaiting: {
-                guard store.isWanted(hold.id, hold.token) else { throw Cut(after: start, reset: true) }
+                guard store.isWanted(hold.id, hold.token) else { throw Cut(after: start, .reset) }
             },
             store.storage == .count ? nil : append
         )
         if store.storage == .count, count > 0 {
             isWanted = store.append(hold.id, hold.token, count: count, nil)
         }
-        guard isWanted else { throw Cut(after: start, reset: true) }
+        guard isWanted else { throw Cut(after: start, .reset) }
         return count
     }
 

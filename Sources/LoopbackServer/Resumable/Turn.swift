@@ -153,6 +153,14 @@ final class Turn {
 
     /// Closes the connection. Unread input would make a plain close a reset.
     func end(_ cut: Cut) {
-        if cut.reset { exchange.reset() } else { exchange.close(draining: true) }
+        switch cut.manner {
+        case .close: exchange.close(draining: true)
+        case .reset: exchange.reset()
+        case .stall:
+            // Otherwise what waits to be read would hide that the client has given up.
+            try? exchange.readBody()
+            exchange.hold()
+            exchange.close()
+        }
     }
 }

@@ -55,7 +55,7 @@ extension OverTheWire {
             task.resume()
             task.resume()
             _ = try await task.response
-            #expect(lane.store.uploads.allSatisfy(\.isComplete))
+            #expect(lane.store.uploads.allSatisfy { $0.isComplete })
         }
 
         @Test("A pause before the first request and after the end")
@@ -84,7 +84,7 @@ extension OverTheWire {
             task.cancel()
             await #expect(throws: CancellationError.self) { try await task.response }
             await task.waitUntilReleased()
-            try await lane.uploader.checkIsIdle()
+            #expect(lane.uploader.inFlight == 0)
         }
 
         @Test("A cancelled upload of a file goes on when it is started again, in the same process and in another")
@@ -201,7 +201,7 @@ extension OverTheWire {
             try await eventually { storedBytes(lane) == 1_000_000 }
             task.cancel()
             await task.waitUntilReleased()
-            let names = try FileManager.default.contentsOfDirectory(atPath: state.path).filter { $0.hasSuffix(".json") }
+            let names = try FileManager.default.contentsOfDirectory(atPath: state.path).filter { $0.hasSuffix(".checkpoint") }
             try #require(names.count == 1)
             try Data("{\"version\":".utf8).write(to: state.appendingPathComponent(names[0]))
             _ = try await lane.uploader.response(for: lane.tusRequest, fromFile: file, resuming: .tus())
@@ -225,7 +225,7 @@ extension OverTheWire {
             task.cancel()
             await task.waitUntilReleased()
             let names = try FileManager.default.contentsOfDirectory(atPath: state.path)
-            #expect(names.contains { $0.hasSuffix(".json") })
+            #expect(names.contains { $0.hasSuffix(".checkpoint") })
             for name in names {
                 #expect(!name.contains("geheim"))
                 let text = String(decoding: try Data(contentsOf: state.appendingPathComponent(name)), as: UTF8.self)
