@@ -10,6 +10,8 @@ import Foundation
 struct GCSMachine: ResumptionMachine {
     private enum Stage {
         case starting, querying, sending
+        /// The object of an earlier process has so many bytes; the body is read to see whether that is all of it.
+        case verifying(Int64, ResponseHead, Data)
         case finished(ResponseHead, Data)
     }
 
@@ -107,6 +109,10 @@ struct GCSMachine: ResumptionMachine {
         if case .querying = stage {
             step = .query
             return send(session, range: "*", total: length, .data(Data()))
+        }
+        if case .verifying(let size, _, _) = stage {
+            step = .read(from: size)
+            return .read(identifier: 0, from: size, count: 1)
         }
         switch cursor.next(at: offset, alignment: Self.alignment) {
         case .read(let start, let count):
@@ -220,6 +226,12 @@ struct GCSMachine: ResumptionMachine {
             isBroken = true
             throw UploadError(.bodyLengthMismatch, detail: "the server has \(start) bytes of a body of \(end)")
         }
+        if case .verifying(let size, let head, let body) = stage {
+            guard isEnd, end == size else { throw violation("it has finished the upload before the body's end") }
+            offset = size
+            stage = .finished(head, body)
+            return
+        }
         cursor.didRead(from: start, to: end, isEnd: isEnd)
     }
 
@@ -237,9 +249,7 @@ struct GCSMachine: ResumptionMachine {
     private mutating func answered(_ head: ResponseHead, _ body: Data, to step: Step) throws -> ResumptionVerdict {
         switch head.statusCode {
         case 200, 201:
-            try check(head, body)
-            offset = cursor.length ?? GCSAnswer.size(head, body) ?? offset
-            stage = .finished(head, body)
+            try finish(head, body)
             return .proceed
         case 308: return try persisted(head, after: step)
         case 404, 410: return gone(head, body)
@@ -293,11 +303,13 @@ struct GCSMachine: ResumptionMachine {
         return .proceed
     }
 
-    /// Whether the object that the server says it has can be the body.
-    private mutating func check(_ head: ResponseHead, _ body: Data) throws {
-        let size = try violating { try GCSAnswer.agreedSize(head, body) }
+    /// Takes the server's word that the object is there if that can be the body.
+    private mutating func finish(_ head: ResponseHead, _ body: Data) throws {
+        let size = try violating { try GCSAnswer.size(head, body) }
         guard let length = cursor.length else {
             if handedOver != nil { throw violation("it has finished the upload before the body's end") }
+            // Without a size there is nothing to compare.
+            stage = size.map { .verifying($0, head, body) } ?? .finished(head, body)
             return
         }
         if let size {
@@ -305,6 +317,8 @@ struct GCSMachine: ResumptionMachine {
         } else if let handedOver, handedOver < length {
             throw violation("it has finished the upload of \(length) bytes, \(handedOver) were handed over")
         }
+        offset = length
+        stage = .finished(head, body)
     }
 
     private mutating func violating<Value>(_ work: () throws -> Value) throws -> Value {
@@ -319,56 +333,6 @@ struct GCSMachine: ResumptionMachine {
     private mutating func violation(_ detail: String) -> UploadError {
         isBroken = true
         return UploadError(.protocolViolation, detail: detail)
-    }
-}
-
-/// What Google Cloud Storage says of a session and of the object that has become of it.
-enum GCSAnswer {
-    /// No object is nearly as large, and no sum with it overflows.
-    static let sizeLimit: Int64 = 1 << 50
-
-    /// How many bytes a 308 says are stored: `Range: bytes=0-n`, or none without it.
-    static func persistedCount(_ head: ResponseHead) throws -> Int64 {
-        guard let text = head.headers["Range"] else { return 0 }
-        let range = text.trimmingCharacters(in: .whitespaces).lowercased()
-        guard range.hasPrefix("bytes=0-"), let last = Int64(decimal: range.dropFirst(8)), last < sizeLimit else {
-            throw UploadError(.protocolViolation, detail: "Range \(text.debugDescription)")
-        }
-        return last + 1
-    }
-
-    /// How large the object is, by its JSON or, through signed URLs, by a field.
-    static func size(_ head: ResponseHead, _ body: Data) -> Int64? {
-        sizeInJSON(body) ?? sizeInField(head)
-    }
-
-    /// The same, unless one says this and the other that.
-    static func agreedSize(_ head: ResponseHead, _ body: Data) throws -> Int64? {
-        if let one = sizeInJSON(body), let other = sizeInField(head), one != other {
-            throw UploadError(.protocolViolation, detail: "the object has \(one) bytes and \(other)")
-        }
-        return size(head, body)
-    }
-
-    private static func sizeInField(_ head: ResponseHead) -> Int64? {
-        head.headers["x-goog-stored-content-length"].flatMap { Int64(decimal: $0) }
-    }
-
-    private static func sizeInJSON(_ body: Data) -> Int64? {
-        try? JSONDecoder().decode(Object.self, from: body).size
-    }
-
-    /// Its numbers are texts, as those of 64 bits are in Google's JSON; emulators write numbers.
-    private struct Object: Decodable {
-        let size: Int64?
-
-        private enum Key: CodingKey { case size }
-
-        init(from decoder: any Decoder) throws {
-            let fields = try decoder.container(keyedBy: Key.self)
-            let text = try? fields.decode(String.self, forKey: .size)
-            size = try text.map { Int64(decimal: $0) } ?? fields.decodeIfPresent(Int64.self, forKey: .size)
-        }
     }
 }
 

@@ -35,7 +35,8 @@ struct GCSAnswerTests {
     @Test(
         "An object of another size fails the upload",
         arguments: [
-            ([:], #"{"size": "999"}"#), ([:], #"{"size": 1001}"#), (["x-goog-stored-content-length": "0"], ""),
+            ([:], #"{"size": "999"}"#), ([:], #"{"size": 1001}"#), ([:], #"{"size": -1}"#),
+            (["x-goog-stored-content-length": "0"], ""),
             (["x-goog-stored-content-length": "999"], #"{"size": "1000"}"#),
         ]
     )
@@ -198,11 +199,35 @@ struct GCSAnswerTests {
         #expect(try await bench.request().part == Self.chunk..<(4 * Self.chunk))
     }
 
-    @Test("Another process goes on with the session, and may find it finished", arguments: [1000, nil])
-    func fromCheckpoint(length: Int64?) async throws {
-        let bench = bench(length: length, state: ResumptionState(location: Self.session))
+    @Test("An object that an earlier process has finished is compared with a body without a length")
+    func finishedStream() async throws {
+        let finished = #"{"size": "1000"}"#
+        for (end, isEnd, code) in [(1000, true, nil), (1001, true, UploadError.Code.protocolViolation)] {
+            let bench = bench(length: nil, state: ResumptionState(location: Self.session))
+            let query = try await bench.request()
+            #expect(query["Content-Range"] == "bytes */*")
+            bench.answer(query, 200, [:], finished)
+            let reading = try bench.read(to: Int64(end), isEnd: isEnd)
+            #expect(reading.start == 1000)
+            #expect(reading.count == 1)
+            #expect(reading.verdict?.failed?.code == code)
+            #expect(bench.finalStatus == (code == nil ? 200 : nil))
+            #expect(bench.machine.state == nil)
+        }
+        let shorter = bench(length: nil, state: ResumptionState(location: Self.session))
+        shorter.answer(try await shorter.request(), 200, [:], finished)
+        #expect(try shorter.read(to: 999, isEnd: true).verdict?.failed?.code == .bodyLengthMismatch)
+
+        let sizeless = bench(length: nil, state: ResumptionState(location: Self.session))
+        sizeless.answer(try await sizeless.request(), 200)
+        #expect(sizeless.finalStatus == 200)
+    }
+
+    @Test("Another process goes on with the session, and may find it finished")
+    func fromCheckpoint() async throws {
+        let bench = bench(state: ResumptionState(location: Self.session))
         let query = try await bench.request()
-        #expect(query["Content-Range"] == (length == nil ? "bytes */*" : "bytes */1000"))
+        #expect(query["Content-Range"] == "bytes */1000")
         #expect(bench.answer(query, 200, [:], #"{"size": "1000"}"#).isProceed)
         #expect(bench.finalStatus == 200)
         #expect(bench.machine.confirmedByteCount == 1000)
