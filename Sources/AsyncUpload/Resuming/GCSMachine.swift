@@ -10,7 +10,7 @@ import Foundation
 struct GCSMachine: ResumptionMachine {
     private enum Stage {
         case starting, querying, sending
-        /// The object of an earlier process has so many bytes; the body is read to see whether that is all of it.
+        /// The object has so many bytes; the body, whose end was not seen, is read to see whether that is all of it.
         case verifying(Int64, ResponseHead, Data)
         case finished(ResponseHead, Data)
     }
@@ -307,7 +307,9 @@ struct GCSMachine: ResumptionMachine {
     private mutating func finish(_ head: ResponseHead, _ body: Data) throws {
         let size = try violating { try GCSAnswer.size(head, body) }
         guard let length = cursor.length else {
-            if handedOver != nil { throw violation("it has finished the upload before the body's end") }
+            guard size ?? 0 <= handedOver ?? .max, size != nil || handedOver == nil else {
+                throw violation("it has finished the upload before the body's end")
+            }
             // Without a size there is nothing to compare.
             stage = size.map { .verifying($0, head, body) } ?? .finished(head, body)
             return

@@ -6,8 +6,9 @@ import Foundation
 /// A body without a length is read one part ahead, and sent one part at a time. Of the memory limit the only use is to bound
 /// how far it is read to see whether it is small; the parts of a body with a length are read as they are sent.
 ///
-/// An upload that is gone when it is to be completed, after a reply to that was lost, may have been completed: the upload
-/// fails, since whoever may only sign requests cannot look whether the object is there.
+/// An upload that is gone when it is to be completed, after a reply to that was lost, may have been completed: it
+/// fails, since whoever may only sign requests cannot look whether the object is there. Another process, which does not know
+/// of that reply, begins such an upload anew.
 ///
 /// Source: <https://docs.aws.amazon.com/AmazonS3/latest/userguide/mpuoverview.html>.
 struct S3MultipartMachine: ResumptionMachine {

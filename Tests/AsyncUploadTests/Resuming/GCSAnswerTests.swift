@@ -71,6 +71,24 @@ struct GCSAnswerTests {
         let bench = try await startedBench(length: nil) { $0.partSize = Self.chunk }
         _ = try bench.read(to: Self.chunk + 1)
         #expect(bench.answer(try await bench.request(), 200).failed?.code == .protocolViolation)
+
+        let other = try await startedBench(length: nil) { $0.partSize = Self.chunk }
+        _ = try other.read(to: Self.chunk + 1)
+        let size = #"{"size": "\#(Self.chunk + 1)"}"#
+        #expect(other.answer(try await other.request(), 200, [:], size).failed?.code == .protocolViolation)
+    }
+
+    @Test("Where all that was sent is said to be everything, the body is asked whether it is")
+    func endOfStream() async throws {
+        for (end, code) in [(Self.chunk, nil), (Self.chunk + 1, UploadError.Code.protocolViolation)] {
+            let bench = try await startedBench(length: nil) { $0.partSize = Self.chunk }
+            _ = try bench.read(to: Self.chunk + 1)
+            #expect(bench.answer(try await bench.request(), 200, [:], #"{"size": "\#(Self.chunk)"}"#).isProceed)
+            let reading = try bench.read(to: end, isEnd: true)
+            #expect(reading.start == Self.chunk)
+            #expect(reading.verdict?.failed?.code == code)
+            #expect(bench.finalStatus == (code == nil ? 200 : nil))
+        }
     }
 
     // MARK: What may pass
