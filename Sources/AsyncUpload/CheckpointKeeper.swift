@@ -47,6 +47,8 @@ final class CheckpointKeeper: Sendable {
     }
 
     private func difference(to found: UploadCheckpoint) -> String? {
+        if found.version != blank.version { return "the checkpoint is of another version" }
+        if let expiration = found.expirationDate, expiration <= blank.creationDate { return "the upload has expired" }
         if found.protocolName != blank.protocolName { return "the checkpoint is one of \(found.protocolName)" }
         if found.target != blank.target { return "the checkpoint is for \(found.target)" }
         if found.body.files != blank.body.files { return "the file has changed" }

@@ -23,7 +23,6 @@ enum CheckpointFile {
         guard fstat(descriptor, &status) == 0 else { throw UploadError.keeping(path, errno: errno) }
         guard status.st_mode & S_IFMT == S_IFREG else { throw CheckpointFault.notAFile.error(path) }
         guard isTrusted(status, in: folder) else { throw CheckpointFault.foreignOwner.error(path) }
-        guard status.st_size <= maximumSize else { throw CheckpointFault.tooLarge.error(path) }
         return try contents(of: descriptor, path)
     }
 

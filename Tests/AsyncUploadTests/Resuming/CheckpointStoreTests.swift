@@ -11,7 +11,7 @@ struct CheckpointStoreTests {
         case memory, directory
     }
 
-    private func store(_ kind: Kind, in folder: ScratchFolder) -> any CheckpointStore {
+    private func store(_ kind: Kind, in folder: CheckpointScratch) -> any CheckpointStore {
         switch kind {
         case .memory: MemoryCheckpointStore()
         case .directory: DirectoryCheckpointStore(folder.url)
@@ -20,7 +20,7 @@ struct CheckpointStoreTests {
 
     @Test("What is saved is there, until it is replaced or removed", arguments: Kind.allCases)
     func roundTrip(_ kind: Kind) async throws {
-        let store = store(kind, in: try ScratchFolder())
+        let store = store(kind, in: try CheckpointScratch())
         #expect(try await store.checkpoint(for: "a") == nil)
         try await store.remove("a")
 
@@ -40,7 +40,7 @@ struct CheckpointStoreTests {
 
     @Test("A second claim is refused, and one after the release is not", arguments: Kind.allCases)
     func claims(_ kind: Kind) async throws {
-        let store = store(kind, in: try ScratchFolder())
+        let store = store(kind, in: try CheckpointScratch())
         await store.release("a")
         try await store.claim("a")
         try await store.claim("b")
@@ -59,7 +59,7 @@ struct CheckpointStoreTests {
 
     @Test("Any text is an identifier, and no two have the same checkpoint", arguments: Kind.allCases)
     func identifiers(_ kind: Kind) async throws {
-        let folder = try ScratchFolder()
+        let folder = try CheckpointScratch()
         let store = store(kind, in: folder)
         for (index, identifier) in Self.identifiers.enumerated() {
             try await store.claim(identifier)
@@ -116,7 +116,7 @@ struct CheckpointStoreTests {
 
     @Test("Only the owner may read the files, and enter a folder that was made for them")
     func modes() async throws {
-        let folder = try ScratchFolder()
+        let folder = try CheckpointScratch()
         let made = folder.url.appendingPathComponent("a/b")
         try await DirectoryCheckpointStore(made).save(.sample(), for: "x")
         #expect(try mode(made.path) == 0o700)
@@ -133,7 +133,7 @@ struct CheckpointStoreTests {
 
     @Test("The files are JSON")
     func json() async throws {
-        let folder = try ScratchFolder()
+        let folder = try CheckpointScratch()
         try await DirectoryCheckpointStore(folder.url).save(.sample(), for: "x")
         let object = try JSONSerialization.jsonObject(with: folder.contents("x")) as? [String: Any]
         #expect(object?["identifier"] as? String == "x")
@@ -142,7 +142,7 @@ struct CheckpointStoreTests {
 
     @Test("Who reads while it is saved never sees half of it")
     func atomicReplacement() async throws {
-        let folder = try ScratchFolder()
+        let folder = try CheckpointScratch()
         let writer = DirectoryCheckpointStore(folder.url)
         let reader = DirectoryCheckpointStore(folder.url)
         try await writer.claim("x")
@@ -179,7 +179,7 @@ struct CheckpointStoreTests {
 
     @Test("What is no checkpoint is told as what it is, and replaced", arguments: Damage.allCases)
     func damage(_ damage: Damage) async throws {
-        let folder = try ScratchFolder()
+        let folder = try CheckpointScratch()
         let store = DirectoryCheckpointStore(folder.url)
         try await store.save(.sample(1), for: "x")
         let good = try folder.contents("x")
@@ -210,7 +210,7 @@ struct CheckpointStoreTests {
 
     @Test("A checkpoint that would not be read again is not saved")
     func tooLarge() async throws {
-        let folder = try ScratchFolder()
+        let folder = try CheckpointScratch()
         let store = DirectoryCheckpointStore(folder.url)
         try await store.save(.sample(1), for: "x")
         var large = UploadCheckpoint.sample(2)
@@ -222,7 +222,7 @@ struct CheckpointStoreTests {
 
     @Test("Neither a link nor a FIFO is followed")
     func planted() async throws {
-        let folder = try ScratchFolder()
+        let folder = try CheckpointScratch()
         let store = DirectoryCheckpointStore(folder.url)
         try await store.save(.sample(1), for: "x")
         let path = folder.path(CheckpointName(for: "x").checkpoint)
@@ -246,7 +246,7 @@ struct CheckpointStoreTests {
 
     @Test("What another user has planted is not read", .enabled(if: geteuid() == 0))
     func owners() async throws {
-        let folder = try ScratchFolder()
+        let folder = try CheckpointScratch()
         let store = DirectoryCheckpointStore(folder.url)
         try await store.save(.sample(), for: "x")
         chown(folder.path(CheckpointName(for: "x").checkpoint), 65_534, 65_534)
@@ -260,7 +260,7 @@ struct CheckpointStoreTests {
 
     @Test("A full disk leaves the earlier checkpoint, and nothing else", arguments: [ENOSPC, EDQUOT, EIO])
     func fullDisk(_ code: CInt) async throws {
-        let folder = try ScratchFolder()
+        let folder = try CheckpointScratch()
         let isFull = Locked(false)
         let store = DirectoryCheckpointStore(
             folder.url,
@@ -288,7 +288,7 @@ struct CheckpointStoreTests {
 
     @Test("A write that a signal interrupts is made again")
     func interruptedWrite() async throws {
-        let folder = try ScratchFolder()
+        let folder = try CheckpointScratch()
         let calls = Locked(0)
         let store = DirectoryCheckpointStore(
             folder.url,
@@ -313,7 +313,7 @@ struct CheckpointStoreTests {
 
     @Test("A file in the folder's place, and no file URL, are errors")
     func noFolder() async throws {
-        let folder = try ScratchFolder()
+        let folder = try CheckpointScratch()
         try Data().write(to: folder.url.appendingPathComponent("file"))
         for name in ["file", "file/below"] {
             let store = DirectoryCheckpointStore(folder.url.appendingPathComponent(name))
@@ -327,7 +327,7 @@ struct CheckpointStoreTests {
 
     @Test("A folder that may not be written to is an error", .enabled(if: geteuid() != 0))
     func unwritable() async throws {
-        let folder = try ScratchFolder()
+        let folder = try CheckpointScratch()
         let store = DirectoryCheckpointStore(folder.url)
         try await store.save(.sample(1), for: "x")
         chmod(folder.path, 0o500)
@@ -342,7 +342,7 @@ struct CheckpointStoreTests {
 
     @Test("A folder that was removed is made again")
     func removedFolder() async throws {
-        let folder = try ScratchFolder()
+        let folder = try CheckpointScratch()
         let store = DirectoryCheckpointStore(folder.url)
         try await store.claim("x")
         try FileManager.default.removeItem(at: folder.url)
@@ -356,7 +356,7 @@ struct CheckpointStoreTests {
 
     @Test("A claim is good against other stores, until it is released")
     func claimAgainstAnotherStore() async throws {
-        let folder = try ScratchFolder()
+        let folder = try CheckpointScratch()
         let (one, other) = (DirectoryCheckpointStore(folder.url), DirectoryCheckpointStore(folder.url))
         try await one.claim("x")
         try await one.save(.sample(), for: "x")
@@ -382,7 +382,7 @@ struct CheckpointStoreTests {
 
     @Test("A store that is gone has no claims")
     func claimOfReleasedStore() async throws {
-        let folder = try ScratchFolder()
+        let folder = try CheckpointScratch()
         var one: DirectoryCheckpointStore? = DirectoryCheckpointStore(folder.url)
         try await one?.claim("x")
         try await one?.claim("y")
@@ -394,7 +394,7 @@ struct CheckpointStoreTests {
 
     @Test("Somebody who has the lock for a moment only is waited for")
     func momentaryLock() async throws {
-        let folder = try ScratchFolder()
+        let folder = try CheckpointScratch()
         var lock: CheckpointLock? = try CheckpointLock(at: folder.path(CheckpointName(for: "x").lock))
         #expect(lock != nil)
         let store = DirectoryCheckpointStore(folder.url)
@@ -407,7 +407,7 @@ struct CheckpointStoreTests {
 
     @Test("Of many that claim and release at the same time, one has it at a time")
     func race() async throws {
-        let folder = try ScratchFolder()
+        let folder = try CheckpointScratch()
         let holders = Locked((now: 0, most: 0, total: 0))
         await withTaskGroup { group in
             for _ in 0..<6 {
@@ -434,7 +434,7 @@ struct CheckpointStoreTests {
 
     @Test("A lock file that is no longer the one of that name is no lock")
     func unlinkedLock() async throws {
-        let folder = try ScratchFolder()
+        let folder = try CheckpointScratch()
         let path = folder.path(CheckpointName(for: "x").lock)
         let one = try #require(try CheckpointLock(at: path))
         unlink(path)
@@ -452,7 +452,7 @@ struct CheckpointStoreTests {
         .enabled(if: FileManager.default.isExecutableFile(atPath: flock))
     )
     func claimOfAnotherProcess() async throws {
-        let folder = try ScratchFolder()
+        let folder = try CheckpointScratch()
         let path = folder.path(CheckpointName(for: "x").lock)
         let store = DirectoryCheckpointStore(folder.url)
         let process = Process()
@@ -476,7 +476,7 @@ struct CheckpointStoreTests {
 
     @Test("No descriptor is left", .enabled(if: FileManager.default.fileExists(atPath: "/proc/self/fd")))
     func descriptors() async throws {
-        let folder = try ScratchFolder()
+        let folder = try CheckpointScratch()
         var store: DirectoryCheckpointStore? = DirectoryCheckpointStore(folder.url)
         for identifier in ["a", "b", "c"] {
             try await store?.claim(identifier)
@@ -496,7 +496,7 @@ struct CheckpointStoreTests {
     // MARK: Expiry
 
     /// A store with a clock of its own.
-    private func store(in folder: ScratchFolder, at time: Locked<Date>) -> DirectoryCheckpointStore {
+    private func store(in folder: CheckpointScratch, at time: Locked<Date>) -> DirectoryCheckpointStore {
         DirectoryCheckpointStore(
             folder.url,
             CheckpointFolder(path: folder.path, lifetime: .seconds(1000), now: { time.withLock { $0 } })
@@ -505,7 +505,7 @@ struct CheckpointStoreTests {
 
     @Test("What the server has forgotten, or nobody has saved for too long, is not given")
     func expiry() async throws {
-        let folder = try ScratchFolder()
+        let folder = try CheckpointScratch()
         let start = Date(timeIntervalSince1970: 2_000_000_000)
         let time = Locked(start)
         let store = store(in: folder, at: time)
@@ -533,7 +533,7 @@ struct CheckpointStoreTests {
 
     @Test("The first claim removes what has expired and what killed processes have left, and nothing else")
     func sweep() async throws {
-        let folder = try ScratchFolder()
+        let folder = try CheckpointScratch()
         // Later than the files are: their own dates count where they cannot be read.
         let start = Date() + 10_000
         let time = Locked(start)
@@ -550,7 +550,7 @@ struct CheckpointStoreTests {
         let kept = [claimed.partial(), "notes.txt", "x.1.partial", "x.lock"]
         let leftovers = [
             CheckpointName(for: "expired").partial(), CheckpointName(for: "fresh").partial(),
-            CheckpointName(for: "gone").partial(), CheckpointName(for: "gone").lock,
+            CheckpointName(for: "gone").partial(), CheckpointName(for: "gone, too").lock,
         ]
         for name in kept + leftovers { try Data("x".utf8).write(to: folder.url.appendingPathComponent(name)) }
         time.withLock { $0 = start + 50 }
@@ -571,7 +571,7 @@ struct CheckpointStoreTests {
 
     @Test("Later claims remove what has expired, at most once an hour")
     func laterSweeps() async throws {
-        let folder = try ScratchFolder()
+        let folder = try CheckpointScratch()
         let start = Date(timeIntervalSince1970: 2_000_000_000)
         let time = Locked(start)
         let store = store(in: folder, at: time)
@@ -590,7 +590,7 @@ struct CheckpointStoreTests {
 // MARK: - Help
 
 /// A folder of a test's own, gone with the last reference to it.
-private final class ScratchFolder: Sendable {
+private final class CheckpointScratch: Sendable {
     let url: URL
 
     init() throws {
