@@ -7,6 +7,9 @@ final class CheckpointKeeper: Sendable {
     private let identifier: String?
     private let blank: UploadCheckpoint
     private let saved = Locked<UploadCheckpoint?>(nil)
+    /// Many parts make a large checkpoint, and each of them a new one. To keep them must not take longer than to send them.
+    private let notBefore = Locked<ContinuousClock.Instant?>(nil)
+    private static let pauseFactor = 20
 
     init(store: any CheckpointStore, _ resuming: ResumableProtocol, _ request: URLRequest, _ body: ResumableBody) {
         self.store = store
@@ -58,9 +61,17 @@ final class CheckpointKeeper: Sendable {
 
     /// Keeps what is needed to go on; does nothing where that has not changed.
     ///
-    /// - Parameter state: `nil` when there is nothing to go on with.
-    func save(_ state: ResumptionState?) async throws {
-        guard let identifier, state != saved.withLock({ $0?.state }) else { return }
+    /// - Parameters:
+    ///   - state: `nil` when there is nothing to go on with.
+    ///   - isLast: whether nothing can wait. Otherwise a part that is there may be told of a little later.
+    func save(_ state: ResumptionState?, isLast: Bool = false) async throws {
+        let old = saved.withLock { $0?.state }
+        guard let identifier, state != old else { return }
+        if let state, let old, !isLast, state.differsInParts(from: old), notBefore.withLock({ $0 }) ?? .now > .now {
+            return
+        }
+        let start = ContinuousClock.now
+        defer { notBefore.withLock { $0 = .now + (.now - start) * Self.pauseFactor } }
         guard let state else {
             try await keeping { try await self.store.remove(identifier) }
             return saved.withLock { $0 = nil }
@@ -116,5 +127,14 @@ final class CheckpointKeeper: Sendable {
         }
         (components.user, components.password, components.query, components.fragment) = (nil, nil, nil, nil)
         return components.string ?? ""
+    }
+}
+
+extension ResumptionState {
+    /// Whether nothing else is another.
+    fileprivate func differsInParts(from other: ResumptionState) -> Bool {
+        var same = self
+        same.parts = other.parts
+        return same == other
     }
 }

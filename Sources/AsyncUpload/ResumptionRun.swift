@@ -62,7 +62,7 @@ struct ResumptionRun {
         } catch {
             await giveUpSteps()
             // What a step was told last may be what it takes to go on.
-            try? await keeper.save(machine.state)
+            try? await keeper.save(machine.state, isLast: true)
             guard let error = error as? UploadError else { throw error }
             throw story.explained(error, at: now)
         }

@@ -61,7 +61,7 @@ extension Turn {
         let count = try exchange.readPiece(
             atMost: Int(clamping: limit),
             keeping: store.storage == .data,
-            digesting: store.storage != .count,
+            digesting: store.storage == .digest,
             whileWaiting: {
                 guard store.isWanted(hold.id, hold.token) else { throw Cut(after: start, .reset) }
             },

@@ -194,7 +194,7 @@ public final class UploadStore: Sendable {
             contents.uploads[id]?.isComplete = true
             contents.uploads[id]?.hasher = nil
             guard storage == .data else { return }
-            contents.uploads[id]?.data = Data(parts.compactMap(\.data).joined())
+            contents.uploads[id]?.data = parts.reduce(into: Data()) { $0 += $1.data ?? Data() }
         }
     }
 

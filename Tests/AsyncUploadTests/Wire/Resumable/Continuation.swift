@@ -201,7 +201,9 @@ extension OverTheWire {
             try await eventually { storedBytes(lane) == 1_000_000 }
             task.cancel()
             await task.waitUntilReleased()
-            let names = try FileManager.default.contentsOfDirectory(atPath: state.path).filter { $0.hasSuffix(".checkpoint") }
+            let names = try FileManager.default.contentsOfDirectory(atPath: state.path).filter {
+                $0.hasSuffix(".checkpoint")
+            }
             try #require(names.count == 1)
             try Data("{\"version\":".utf8).write(to: state.appendingPathComponent(names[0]))
             _ = try await lane.uploader.response(for: lane.tusRequest, fromFile: file, resuming: .tus())
