@@ -285,7 +285,7 @@ struct GCSAnswerTests {
         #expect(request.url?.absoluteString == Self.session)
         guard case .data(let data) = removal.body else { throw Unexpected(text: "\(removal.body)") }
         #expect(data.isEmpty)
-        #expect(GCSMachine.removedStatusCodes.contains(499))
+        #expect(ResumptionRequest.removedStatusCodes.contains(499))
     }
 
     @Test("What comes late, or is for somebody else, does no harm")
