@@ -15,15 +15,17 @@ enum CheckedServer {
     /// - Parameters:
     ///   - count: How many uploads are expected.
     ///   - byteCount: How many bytes each of them should have.
+    ///   - protocolName: `tus` or `ietf` for a server of resumable uploads.
     /// - Throws: also when anything else has arrived than that: nobody wins by failing.
     static func receive<Result>(
         _ count: Int,
         of byteCount: Int,
+        by protocolName: String? = nil,
         from send: (URL) async throws -> Result
     ) async throws -> Result {
         let (process, input, output) = (Process(), Pipe(), Pipe())
         process.executableURL = Bundle.main.executableURL
-        process.arguments = ["sink"]
+        process.arguments = ["sink"] + (protocolName.map { [$0] } ?? [])
         process.standardInput = input
         process.standardOutput = output
         try process.run()
@@ -39,14 +41,24 @@ enum CheckedServer {
     }
 
     /// Prints a URL to send to, and at the end of standard input what has come.
-    static func serveUntilInputEnds() throws {
+    ///
+    /// - Parameter protocolName: `tus` or `ietf` for resumable uploads.
+    static func serveUntilInputEnds(by protocolName: String?) throws {
         let server = try LoopbackServer()
-        server.route("PUT", "/*", LoopbackServer.sink)
+        let store = UploadStore(.count)
+        switch protocolName {
+        case "tus": TusServer(store: store).install(on: server, path: "/file")
+        case "ietf": ResumableDraftServer(store: store).install(on: server, path: "/file")
+        default: server.route("PUT", "/*", LoopbackServer.sink)
+        }
         try FileHandle.standardOutput.write(contentsOf: Data("\(server.url("/file").absoluteString)\n".utf8))
         while readLine() != nil {}
         let snapshot = server.snapshot
         var counts = Counts(others: snapshot.rejections.count)
-        for request in snapshot.requests {
+        for upload in store.uploads {
+            if upload.isComplete { counts.uploads[upload.offset, default: 0] += 1 } else { counts.others += 1 }
+        }
+        for request in snapshot.requests where protocolName == nil {
             if request.status == 200, request.isComplete {
                 counts.uploads[request.bodyByteCount, default: 0] += 1
             } else {

@@ -6,17 +6,20 @@ enum Scenario {
     case small(rounds: Int)
     case process(mebibytes: Int, rounds: Int)
     case events(mebibytes: Int, rounds: Int)
+    case resumable(mebibytes: Int, rounds: Int)
     case help
     /// What ``Comparison`` runs in a process of its own.
     case single(Contestant, file: URL, url: URL)
     /// What ``CheckedServer`` runs in a process of its own.
-    case sink
+    case sink(String?)
 
     static let usage = """
         usage: Benchmarks [MiB] [rounds]          one file against Foundation, and cancelling
                Benchmarks small [rounds]          many small files against Foundation
                Benchmarks process [MiB] [rounds]  the upload tool against curl
                Benchmarks events [MiB] [rounds]   reading every event against awaiting the response
+               Benchmarks resumable [MiB] [rounds]
+                                                  resumable uploads against the plain one
                Benchmarks help
 
         """
@@ -40,8 +43,11 @@ enum Scenario {
         case "events":
             guard let numbers = Self.numbers(rest, insteadOf: [1024, 15]) else { return nil }
             self = .events(mebibytes: numbers[0], rounds: numbers[1])
-        case "sink" where rest.isEmpty:
-            self = .sink
+        case "resumable":
+            guard let numbers = Self.numbers(rest, insteadOf: [1024, 7]) else { return nil }
+            self = .resumable(mebibytes: numbers[0], rounds: numbers[1])
+        case "sink" where rest.count < 2:
+            self = .sink(rest.first)
         case "help" where rest.isEmpty:
             self = .help
         default:
@@ -68,8 +74,10 @@ enum Scenario {
             try await ToolComparison(byteCount: mebibytes << 20, rounds: rounds).run()
         case .events(let mebibytes, let rounds):
             try await EventCost(byteCount: mebibytes << 20, rounds: rounds).run()
-        case .sink:
-            try CheckedServer.serveUntilInputEnds()
+        case .resumable(let mebibytes, let rounds):
+            try await ResumableComparison(byteCount: mebibytes << 20, rounds: rounds).run()
+        case .sink(let protocolName):
+            try CheckedServer.serveUntilInputEnds(by: protocolName)
         case .help:
             FileHandle.standardError.write(Data(Self.usage.utf8))
         case .single(let contestant, let file, let url):

@@ -203,6 +203,82 @@ import Testing
         #expect(server.requests.count == 1)
     }
 
+    @Test func resumable() async throws {
+        let store = UploadStore()
+        TusServer(store: store).install(on: server, path: "/sample")
+        let folder = scratch.path("checkpoints")
+        let uploader = Uploader { $0.checkpointStore = DirectoryCheckpointStore(folder) }
+        for try await event in uploader.upload(for: .post(url), fromFile: movie, resuming: .tus()) {
+            if case .progress(let fraction) = event { print("\(Int(fraction * 100)) %") }
+        }
+        #expect(store.uploads.map(\.data) == [bytes(1_000_000)])
+    }
+
+    @Test func namedCheckpoint() async throws {
+        let store = UploadStore()
+        TusServer(store: store).install(on: server, path: "/sample")
+        let (day, size, archive) = ("Monday", Int64(data.count), Archive(data: data))
+        var resuming = ResumableProtocol.tus()
+        resuming.checkpointIdentifier = "backup of \(day)"
+        let body = UploadBody.stream(length: size) { try await archive.chunks() }
+        let response = try await uploader.response(for: .post(url), from: body, resuming: resuming)
+        #expect(response.statusCode == 204)
+        #expect(store.uploads.map(\.data) == [data])
+    }
+
+    private struct Backend {
+        let url: URL
+
+        func createUpload() async throws -> String {
+            let answer = try await Uploader().send(
+                URLRequest(url: url.appending(queryItems: [.init(name: "uploads", value: nil)]), method: "POST")
+            )
+            return answer.text().components(separatedBy: "<UploadId>").last?.components(separatedBy: "<").first ?? ""
+        }
+
+        func signedPart(_ number: Int, of upload: String) async throws -> URLRequest {
+            let items = [
+                URLQueryItem(name: "partNumber", value: "\(number)"), URLQueryItem(name: "uploadId", value: upload),
+            ]
+            return URLRequest(url: url.appending(queryItems: items), method: "PUT")
+        }
+
+        func signedCompletion(of upload: String) async throws -> URLRequest {
+            URLRequest(url: url.appending(queryItems: [.init(name: "uploadId", value: upload)]), method: "POST")
+        }
+
+        func signedAbort(of upload: String) async throws -> URLRequest {
+            URLRequest(url: url.appending(queryItems: [.init(name: "uploadId", value: upload)]), method: "DELETE")
+        }
+    }
+
+    @Test func s3() async throws {
+        let store = S3Server()
+        store.install(on: server)
+        let movie = try scratch.file(bytes(6_000_000))
+        let backend = Backend(url: server.url("/bucket/movie"))
+        let wholeObject = URLRequest(url: backend.url, method: "PUT")
+        let s3 = S3MultipartOptions(
+            create: { try await backend.createUpload() },
+            part: { upload, number in try await backend.signedPart(number, of: upload) },
+            complete: { upload in try await backend.signedCompletion(of: upload) },
+            abort: { upload in try await backend.signedAbort(of: upload) }
+        )
+        let response = try await uploader.response(for: wholeObject, fromFile: movie, resuming: .s3Multipart(s3))
+        #expect(response.statusCode == 200)
+        #expect(store.object("/bucket/movie")?.data == bytes(6_000_000))
+    }
+
+    @Test func pause() async throws {
+        let store = UploadStore()
+        TusServer(store: store).install(on: server, path: "/sample")
+        let task = uploader.task(for: .post(url), fromFile: movie, resuming: .tus())
+        task.pause()
+        task.resume()
+        task.cancel(removingRemote: true)
+        await #expect(throws: CancellationError.self) { try await task.response }
+    }
+
     @Test func activities() async throws {
         let uploader = Uploader { $0.onActivity = { activity in print(activity) } }
         _ = try await uploader.response(for: request, fromFile: movie)
@@ -213,6 +289,7 @@ import Testing
     @Test(arguments: [
         "README.md", "Sources/AsyncUpload/AsyncUpload.docc/AsyncUpload.md",
         "Sources/AsyncUpload/AsyncUpload.docc/Recipes.md", "Sources/AsyncUpload/AsyncUpload.docc/Retries.md",
+        "Sources/AsyncUpload/AsyncUpload.docc/Resuming.md",
     ])
     func samplesAreCompiled(path: String) throws {
         let file = URL(fileURLWithPath: #filePath)
