@@ -291,7 +291,7 @@ struct GCSMachine: ResumptionMachine {
     /// The session is gone; there is another one, from the body's start, if it may be started.
     private mutating func gone(_ head: ResponseHead, _ body: Data) -> ResumptionVerdict {
         session = nil
-        (offset, best, handedOver, idleCount, isBroken) = (0, 0, 0, 0, false)
+        (offset, best, idleCount, isBroken) = (0, 0, 0, false)
         cursor = Self.cursor(length, options)
         stage = .starting
         lostCount += 1

@@ -336,7 +336,6 @@ struct S3MultipartMachine: ResumptionMachine {
             return UploadError(.protocolViolation, detail: "\(head.statusCode) to part \(number) without ETag")
         }
         inventory.store(number, entityTag, size: part.upperBound - part.lowerBound)
-        denied.remove(number)
         completeIfPossible()
         return nil
     }

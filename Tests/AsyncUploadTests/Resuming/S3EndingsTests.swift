@@ -171,6 +171,9 @@ struct S3EndingsTests {
             ($0.part?.lowerBound ?? 0) / (8 << 20) + 1
         }
         #expect(numbers == [1, 3, 4])
+        // The new one for that part is still under way.
+        #expect(bench.answer(sent[2], 200, ["ETag": "late"]).isProceed)
+        #expect(bench.tags == [2: "b"])
     }
 
     @Test("Nothing harms an upload that has ended, or that is told what it has not asked")
@@ -250,6 +253,13 @@ struct S3EndingsTests {
         #expect(bench.tags == [1: "\"l1\"", 5: "\"l5\"", 6: "\"l6\""])
         #expect(bench.machine.confirmedByteCount == 20 * Self.mib)
         #expect(try await bench.request().part?.lowerBound == 8 << 20)
+    }
+
+    @Test("What the server has not is sent again, whatever the checkpoint says")
+    func lostParts() async throws {
+        let bench = S3.bench(44 * Self.mib, state: S3.state([1: "a", 2: "b"]), S3.listing)
+        bench.answer(try await bench.request(), 200, [:], S3.list([(1, 8 << 20)]))
+        #expect(bench.tags == [1: "\"l1\""])
     }
 
     @Test("What is not on the first page of the list is taken from the checkpoint")
