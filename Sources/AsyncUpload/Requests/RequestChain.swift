@@ -164,12 +164,3 @@ struct RequestChain {
         return true
     }
 }
-
-extension URLRequest {
-    /// Removes the fields whose names, in lower case, the condition holds for. A name may be there in several spellings.
-    fileprivate mutating func removeHeaderFields(where condition: (String) -> Bool) {
-        for name in (allHTTPHeaderFields ?? [:]).keys where condition(name.lowercased()) {
-            setValue(nil, forHTTPHeaderField: name)
-        }
-    }
-}

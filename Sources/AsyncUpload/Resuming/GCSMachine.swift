@@ -128,7 +128,7 @@ struct GCSMachine: ResumptionMachine {
     private var startRequest: URLRequest {
         var start = request
         if start.httpMethod == nil || start.httpMethod == "GET" { start.httpMethod = "POST" }
-        start.removeFields { $0 == "content-length" }
+        start.removeHeaderFields { $0 == "content-length" }
         var type = contentType
         let ownType = start.value(forHTTPHeaderField: "Content-Type")
         if options.metadata != nil, ownType?.lowercased().hasPrefix("application/json") != true {
@@ -153,16 +153,11 @@ struct GCSMachine: ResumptionMachine {
     }
 
     private func sessionRequest(_ method: String, _ session: Session) -> URLRequest {
-        var request = request
-        request.url = session.url
-        request.httpMethod = method
-        request.cachePolicy = .reloadIgnoringLocalAndRemoteCacheData
-        request.removeFields {
-            $0.hasPrefix("content-") || $0.hasPrefix("x-upload-") || $0 == "x-goog-resumable"
-        }
+        var request = request.continued(method, session.url)
+        request.removeHeaderFields { $0.hasPrefix("x-upload-") || $0 == "x-goog-resumable" }
         if Origin(session.url) != Origin(self.request.url) {
             // The session's URI is all that it takes; whoever is there must not learn more.
-            request.removeFields { ["authorization", "cookie", "proxy-authorization"].contains($0) }
+            request.removeHeaderFields { ["authorization", "cookie", "proxy-authorization"].contains($0) }
         }
         return request
     }
@@ -339,13 +334,6 @@ struct GCSMachine: ResumptionMachine {
 }
 
 extension URLRequest {
-    /// - Parameter condition: whether to remove the field whose name that is, in lower case.
-    fileprivate mutating func removeFields(where condition: (String) -> Bool) {
-        for name in (allHTTPHeaderFields ?? [:]).keys where condition(name.lowercased()) {
-            setValue(nil, forHTTPHeaderField: name)
-        }
-    }
-
     fileprivate mutating func setDefault(_ value: String?, for name: String) {
         guard let value, self.value(forHTTPHeaderField: name) == nil else { return }
         setValue(value, forHTTPHeaderField: name)

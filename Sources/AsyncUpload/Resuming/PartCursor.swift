@@ -15,10 +15,13 @@ struct PartCursor: Sendable {
 
     /// How large the parts of a body without a length are unless something else is asked for.
     static let usualPartSize: Int64 = 8 << 20
+    /// More than any body has, and small enough to be added to.
+    private static let largestPartSize: Int64 = 1 << 50
 
     init(length: Int64?, partSize: Int64?) {
         self.length = length
-        self.partSize = partSize.map { max(1, $0) } ?? (length == nil ? Self.usualPartSize : nil)
+        self.partSize =
+            partSize.map { min(max(1, $0), Self.largestPartSize) } ?? (length == nil ? Self.usualPartSize : nil)
     }
 
     /// The part that begins at `offset`, which is at most at the body's end.

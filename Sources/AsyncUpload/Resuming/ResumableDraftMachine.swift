@@ -130,6 +130,8 @@ struct ResumableDraftMachine: ResumptionMachine {
         if let part { progress.sent(bytesSent, from: part.lowerBound) }
         switch outcome {
         case .answer: return .proceed
+        case .ready(let end, _) where end < progress.offset:
+            return hold(.fail(.shorter(end, than: progress.offset)))
         case .ready(let end, let isEnd):
             cursor.didRead(from: progress.offset, to: end, isEnd: isEnd)
             return .proceed
@@ -138,6 +140,11 @@ struct ResumableDraftMachine: ResumptionMachine {
             return interrupted(by: error)
         case .response(let head, let body):
             do {
+                if let part, (200..<300).contains(head.statusCode), bytesSent < part.upperBound - part.lowerBound,
+                    fields.complete(in: head) != false
+                {
+                    throw UploadError(.bodyNotSent, detail: "\(bytesSent) bytes were sent")
+                }
                 return try received(head, body, part)
             } catch {
                 let failure = error as? UploadError

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a server calls an upload: the `Location` of a response, made absolute.
+/// What a server calls an upload: the `Location` of a response, made absolute. It may be a secret, and is in no error.
 enum ResumptionLocation {
     /// Resolves a `Location` (RFC 9110 §10.2.2) and refuses what an upload must not go to.
     ///
@@ -11,10 +11,10 @@ enum ResumptionLocation {
         }
         let source = head.url ?? base
         guard let url = URL(string: text, relativeTo: source)?.absoluteURL, let origin = Origin(url) else {
-            throw UploadError(.protocolViolation, detail: "Location \(text.debugDescription) is not an HTTP URL")
+            throw UploadError(.protocolViolation, detail: "a Location that is not an HTTP URL")
         }
         if let from = Origin(source), from.isSecure, !origin.isSecure {
-            throw UploadError(.protocolViolation, detail: "Location \(text.debugDescription) is not secure")
+            throw UploadError(.protocolViolation, detail: "a Location that is not secure")
         }
         // A user and a password from there are nothing that the caller has asked for.
         return url.withoutUserInformation

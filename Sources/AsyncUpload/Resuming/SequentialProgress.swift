@@ -40,3 +40,10 @@ struct SequentialProgress: Sendable {
         (offset, limit, best, idleCount) = (0, 0, 0, 0)
     }
 }
+
+extension UploadError {
+    /// The error for a body that ends before what the server has of it.
+    static func shorter(_ length: Int64, than offset: Int64) -> UploadError {
+        UploadError(.bodyLengthMismatch, detail: "the server has \(offset) bytes of a body of \(length)")
+    }
+}

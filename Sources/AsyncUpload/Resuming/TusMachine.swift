@@ -183,6 +183,8 @@ struct TusMachine: ResumptionMachine {
         self.part = nil
         if let part { progress.sent(bytesSent, from: part.lowerBound) }
         switch outcome {
+        case .ready(let end, _) where end < progress.offset:
+            return hold(.fail(.shorter(end, than: progress.offset)))
         case .ready(let end, let isEnd):
             cursor.didRead(from: progress.offset, to: end, isEnd: isEnd)
             return .proceed

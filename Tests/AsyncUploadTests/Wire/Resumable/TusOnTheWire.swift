@@ -319,5 +319,26 @@ extension OverTheWire {
             #expect((seen.error as? UploadError)?.response?.body == Data("no".utf8))
             #expect(lane.server.requests.count { $0.method == "PATCH" } == 1)
         }
+
+        @Test(
+            "A link that drops again and again costs no more than a third on top",
+            arguments: [BodyKind.file, .stream]
+        )
+        func droppingLink(kind: BodyKind) async throws {
+            guard Carrier.underTest == .automatic else { return }
+            let lane = try ResumableLane.tus {
+                $0.method == "PATCH" ? .resetAfter(1_000_000) : nil
+            } configure: {
+                // About as much as a link drops in between.
+                $0.limitRate = 4_000_000
+            }
+            let data = bytes(6_500_000)
+            let body = try kind.body(data, in: lane.scratch)
+            let response = try await lane.uploader.response(for: lane.tusRequest, from: body, resuming: .tus())
+            lane.expectStored(data)
+            #expect(lane.server.requests.count { $0.method == "PATCH" } >= 7)
+            let sent = response.metrics.transactions.reduce(0) { $0 + $1.bytesSent }
+            #expect(Double(sent) <= 1.3 * Double(data.count), "\(sent)")
+        }
     }
 }

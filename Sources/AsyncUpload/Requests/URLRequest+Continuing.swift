@@ -4,9 +4,7 @@ extension URLRequest {
     /// A request that goes on with what this one has begun: its fields, but for those that are about its own body.
     func continued(_ method: String, _ url: URL?) -> URLRequest {
         var request = self
-        for name in (allHTTPHeaderFields ?? [:]).keys where Self.isAboutBody(name.lowercased()) {
-            request.setValue(nil, forHTTPHeaderField: name)
-        }
+        request.removeHeaderFields(where: Self.isAboutBody)
         request.httpBody = nil
         request.httpMethod = method
         request.url = url
@@ -18,5 +16,12 @@ extension URLRequest {
     /// - Parameter name: in lower case.
     private static func isAboutBody(_ name: String) -> Bool {
         name.hasPrefix("content-") || ["expect", "digest", "repr-digest", "want-repr-digest"].contains(name)
+    }
+
+    /// Removes the fields whose names, in lower case, the condition holds for. A name may be there in several spellings.
+    mutating func removeHeaderFields(where condition: (String) -> Bool) {
+        for name in (allHTTPHeaderFields ?? [:]).keys where condition(name.lowercased()) {
+            setValue(nil, forHTTPHeaderField: name)
+        }
     }
 }
