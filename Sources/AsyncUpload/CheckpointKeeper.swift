@@ -118,6 +118,8 @@ final class CheckpointKeeper: Sendable {
             // It may be a secret.
             words.append(String(StableHash(query).value, radix: 16))
         }
+        // The same file may become several objects.
+        if let metadata = kind.metadata { words.append(String(StableHash(metadata).value, radix: 16)) }
         return (words + [path]).joined(separator: " ")
     }
 
@@ -127,6 +129,17 @@ final class CheckpointKeeper: Sendable {
         }
         (components.user, components.password, components.query, components.fragment) = (nil, nil, nil, nil)
         return components.string ?? ""
+    }
+}
+
+extension ResumableProtocol.Kind {
+    /// What the server is told of the upload.
+    fileprivate var metadata: String? {
+        switch self {
+        case .tus(let options): TusMachine.metadata(options.metadata)
+        case .gcs(let options): options.metadata?.base64EncodedString()
+        case .ietf, .s3Multipart: nil
+        }
     }
 }
 

@@ -27,7 +27,10 @@ struct ResumableDriver: Sendable {
         // What nobody has said; the protocols that do not care have methods of their own.
         if RequestValidation.isBodiless(driver.request) { driver.request.httpMethod = resuming.kind.usualMethod }
         var opened: OpenBody?
-        let request = try await driver.openInTurn(&opened)
+        var request = RequestChain.movingUserInformation(of: try await driver.openInTurn(&opened))
+        // Each request has one of its own.
+        request.setValue(nil, forHTTPHeaderField: "Content-Length")
+        driver.request = request
         guard let first = opened else { throw UploadError(.invalidRequest, detail: "no body") }
         opened = nil
         let body = ResumableBody(first) { [driver] in
@@ -82,6 +85,8 @@ struct ResumableDriver: Sendable {
             !control.removesRemote && (error as? UploadError).map { $0.response == nil && $0.isTransient } ?? false
         let removals = run.machine.removals
         guard !isHopeless, !removals.isEmpty else { return false }
+        upload.queue.stepAside(upload.ticket)
+        run.body.rest()
         let remover = ResumptionRemoval(driver: run.driver, home: run.home, isPatient: control.removesRemote)
         // Not in this task: it may have been cancelled.
         await Task { await remover.run(removals) }.value
@@ -95,9 +100,10 @@ extension ResumableProtocol.Kind {
         if case .s3Multipart = self { "PUT" } else { "POST" }
     }
 
-    /// The origin that secrets are meant for; `nil` where each request says itself what it needs.
-    fileprivate func home(of request: URLRequest) -> Origin? {
-        if case .s3Multipart = self { nil } else { Origin(request.url) }
+    /// Which origin secrets are meant for. Who signs requests says in them what they need.
+    fileprivate func home(of request: URLRequest) -> RequestChain.Home {
+        let origin = Origin(request.url)
+        return if case .s3Multipart = self { .originOfOthers(origin) } else { .origin(origin) }
     }
 
     fileprivate func check() throws {

@@ -2,6 +2,8 @@
 final class ResumptionControl: Sendable {
     enum Message: Sendable {
         case pause
+        /// What the steps that were given up for it had to say has been said.
+        case paused(round: Int)
         case resume
         /// - Parameters:
         ///   - round: steps of an earlier one are over, whatever they still say.
@@ -13,14 +15,23 @@ final class ResumptionControl: Sendable {
     let messages: AsyncStream<Message>
     private let continuation: AsyncStream<Message>.Continuation
     private let removal = Locked(false)
+    private let pause = Locked(false)
 
     init() {
         (messages, continuation) = AsyncStream.makeStream()
     }
 
     func send(_ message: Message) {
+        switch message {
+        case .pause: pause.withLock { $0 = true }
+        case .resume: pause.withLock { $0 = false }
+        case .paused, .step: break
+        }
         continuation.yield(message)
     }
+
+    /// Whether it is to be paused, as soon as it has heard of that.
+    var wantsPause: Bool { pause.withLock { $0 } }
 
     /// Whether what the server has is to be removed once the upload has ended without a response.
     var removesRemote: Bool {

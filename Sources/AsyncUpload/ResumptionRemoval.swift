@@ -3,16 +3,26 @@ import Foundation
 /// Removes what a server has of an upload that nobody goes on with.
 struct ResumptionRemoval: Sendable {
     let driver: UploadDriver
-    let home: Origin?
+    let home: RequestChain.Home
     /// Whether a server that does not do it at once is asked again.
     let isPatient: Bool
 
     private static let attemptLimit = 6
-    private static let impatience: TimeInterval = 5
 
+    /// Takes no longer than some seconds, all together.
     func run(_ removals: [ResumptionRequest]) async {
-        for removal in removals { driver.tell(.removal(await remove(removal))) }
+        let end = driver.environment.now() + .seconds(isPatient ? 15 : 5)
+        for removal in removals {
+            let rest = max(.zero, end - driver.environment.now())
+            do {
+                driver.tell(.removal(try await waiting(atMost: rest, orThrowing: Self.timeout) { await remove(removal) }))
+            } catch {
+                driver.tell(.removal(Self.timeout))
+            }
+        }
     }
+
+    private static let timeout = UploadError(.timedOut, detail: "the server took too long")
 
     /// - Returns: what went wrong last.
     private func remove(_ removal: ResumptionRequest) async -> UploadError? {
@@ -35,7 +45,6 @@ struct ResumptionRemoval: Sendable {
     private func failureOfOne(_ removal: ResumptionRequest) async -> UploadError? {
         var driver = driver
         driver.report = { _ in }
-        if !isPatient { driver.configuration.timeoutIntervalForResource = Self.impatience }
         do {
             let request = try await removal.makeRequest()
             var story = UploadStory(request, nil, driver.environment)

@@ -19,7 +19,7 @@ struct ResumptionRun {
 
     let driver: UploadDriver
     let body: ResumableBody
-    let home: Origin?
+    let home: RequestChain.Home
     let control: ResumptionControl
     let keeper: CheckpointKeeper
     private(set) var machine: any ResumptionMachine
@@ -31,13 +31,15 @@ struct ResumptionRun {
     /// How much the server had for certain when something failed last.
     private var confirmedAtFailure: Int64 = -1
     private var isPaused = false
+    /// Whether nothing is in flight any more for the pause.
+    private var standsStill = false
     /// When the place among the uploads in flight was given up.
     private var asideSince: (now: ContinuousClock.Instant, awake: SuspendingClock.Instant)?
 
     init(
         driver: UploadDriver,
         body: ResumableBody,
-        home: Origin?,
+        home: RequestChain.Home,
         control: ResumptionControl,
         keeper: CheckpointKeeper,
         machine: any ResumptionMachine
@@ -74,8 +76,8 @@ struct ResumptionRun {
         var messages = control.messages.makeAsyncIterator()
         driver.report(story.meter.goOn(from: 0, at: now))
         while true {
-            if !isPaused, let response = try startSteps() { return response }
-            if steps.isEmpty, !waits.isEmpty { stepAside() }
+            if !isPaused, !control.wantsPause, let response = try startSteps() { return response }
+            if !isPaused, steps.isEmpty, !waits.isEmpty { stepAside() }
             // The stream never ends by itself.
             guard let message = await messages.next() else { throw CancellationError() }
             try await take(message)
@@ -86,6 +88,7 @@ struct ResumptionRun {
     private mutating func take(_ message: ResumptionControl.Message) async throws {
         switch message {
         case .pause: await pause()
+        case .paused(let round): if round == self.round { try await standStill() }
         case .resume: try await resume()
         case .step(let round, let identifier, let news):
             guard round == self.round else { return }
@@ -104,6 +107,7 @@ struct ResumptionRun {
         case .waiting(let rest):
             guard steps.isEmpty, let wait = waits[identifier] else { return }
             driver.report(story.meter.waiting(for: rest, after: wait.error.reason))
+        case .waited where isPaused: break
         case .waited:
             waits[identifier] = nil
             try await takePlace()
@@ -129,22 +133,23 @@ struct ResumptionRun {
             case .fail(let error): throw error
             case .send(let request): start(request)
             case .ask(let identifier, let question):
-                start(identifier) {
-                    .ended(await ResumptionStepper.answer(to: question), chapter: nil)
-                }
+                let (stepper, story) = (stepper(for: identifier), story)
+                start(identifier) { await stepper.answer(to: question, story) }
             case .read(let identifier, let offset, let count):
-                start(identifier) { [body] in
-                    .ended(await ResumptionStepper.bytes(of: body, from: offset, count), chapter: nil)
-                }
+                let (stepper, story) = (stepper(for: identifier), story)
+                start(identifier) { await stepper.bytes(from: offset, count, story) }
             }
         }
     }
 
     private mutating func start(_ request: ResumptionRequest) {
         let part: Range<Int64>? = if case .part(let range) = request.body { range } else { nil }
-        let stepper = ResumptionStepper(driver: driver, body: body, home: home, post: post(for: request.identifier))
-        let story = story
+        let (stepper, story) = (stepper(for: request.identifier), story)
         start(request.identifier, part) { await stepper.send(request, story) }
+    }
+
+    private func stepper(for identifier: Int) -> ResumptionStepper {
+        ResumptionStepper(driver: driver, body: body, home: home, post: post(for: identifier))
     }
 
     private mutating func start(
@@ -160,11 +165,15 @@ struct ResumptionRun {
         { [control, round] in control.send(.step(round: round, identifier: identifier, $0)) }
     }
 
-    private mutating func giveUpSteps() async {
+    private func endSteps() async {
         for step in steps.values { step.task.cancel() }
         for wait in waits.values { wait.task.cancel() }
         for step in steps.values { await step.task.value }
         for wait in waits.values { await wait.task.value }
+    }
+
+    private mutating func giveUpSteps() async {
+        await endSteps()
         (steps, waits) = ([:], [:])
         round += 1
     }
@@ -184,6 +193,8 @@ struct ResumptionRun {
         driver.report(isSent ? story.meter.sent(byteCount, at: now) : story.meter.moved(to: byteCount, at: now))
         switch verdict {
         case .proceed: break
+        // What it waits for will be asked for when the upload goes on.
+        case .retry where isPaused: break
         case .retry(let error): try await retry(identifier, after: error, chapter?.request)
         case .fail(let error): try await recover(identifier, from: error, chapter?.request)
         }
@@ -191,7 +202,7 @@ struct ResumptionRun {
 
     /// How many bytes of a step's body the server can have.
     private func bytesSent(_ step: Step, _ chapter: UploadStory?) -> Int64 {
-        guard let part = step.part else { return 0 }
+        guard let part = step.part, chapter?.transactions.isEmpty == false else { return 0 }
         guard driver.transport.countsExactly, let chapter else { return part.upperBound - part.lowerBound }
         return chapter.isBodySent ? part.upperBound - part.lowerBound : chapter.mostBytesSent
     }
@@ -270,19 +281,36 @@ struct ResumptionRun {
     private mutating func pause() async {
         guard !isPaused else { return }
         isPaused = true
+        await endSteps()
+        // Behind what they have still said: an answer that has come is not lost.
+        control.send(.paused(round: round))
+    }
+
+    /// Nothing is in flight any more, and nothing more is heard of what was.
+    private mutating func standStill() async throws {
+        guard isPaused else { return }
         let parts = steps.compactMapValues { $0.part.map { $0.upperBound - $0.lowerBound } }
-        await giveUpSteps()
+        (steps, waits) = ([:], [:])
+        round += 1
+        if parts.isEmpty, case .finish = machine.next() {
+            isPaused = false
+            return
+        }
         // What has been handed over since the last count is not known.
         machine.interrupt(bytesSent: parts)
         retryCounts = [:]
         stepAside()
+        try await keeper.save(machine.state, isLast: true)
         driver.tell(.pause)
         driver.report(story.meter.paused())
+        standsStill = true
+        if !control.wantsPause { try await resume() }
     }
 
     private mutating func resume() async throws {
-        guard isPaused else { return }
-        isPaused = false
+        // Where it is still about to be paused, that comes first.
+        guard standsStill else { return }
+        (isPaused, standsStill) = (false, false)
         try await takePlace(wasPaused: true)
         driver.tell(.continuation)
         driver.report(story.meter.goOn(from: machine.confirmedByteCount, at: now))

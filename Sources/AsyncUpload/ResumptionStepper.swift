@@ -4,22 +4,22 @@ import Foundation
 struct ResumptionStepper: Sendable {
     let driver: UploadDriver
     let body: ResumableBody
-    let home: Origin?
+    let home: RequestChain.Home
     let post: @Sendable (ResumptionStepNews) -> Void
 
     /// Sends a request, and what redirects and challenges make of it.
     func send(_ step: ResumptionRequest, _ story: UploadStory) async -> ResumptionStepNews {
         var chapter = story.chapter(of: driver.request, nil, driver.environment)
         do {
-            let request = try await Self.request(of: step)
+            let request = step.isAsked ? try await asking(story, step.makeRequest) : try await step.makeRequest()
             let body: OpenBody? =
                 if case .part(let range) = step.body { .source(try await body.part(range)) } else { step.ownBody }
             try RequestValidation.check(request, bodyLength: body.map(\.length) ?? 0)
             chapter = story.chapter(of: request, body, driver.environment)
             chapter.onInterim = { [post] in post(.interim($0)) }
             var driver = driver
-            driver.report = { [post] in post(.sent($0.bytesSent)) }
-            if body == nil { driver.report = { _ in } }
+            driver.report = { _ in }
+            if case .part = step.body { driver.report = { [post] in post(.sent($0.bytesSent)) } }
             let answer = try await driver.finalAnswer(to: request, body, home: home, &chapter)
             return .ended(.response(answer.head, answer.body), chapter: chapter)
         } catch let error as UploadError {
@@ -29,38 +29,47 @@ struct ResumptionStepper: Sendable {
         }
     }
 
-    private static func request(of step: ResumptionRequest) async throws -> URLRequest {
-        do {
-            return try await step.makeRequest()
-        } catch {
-            throw try unanswered(error)
-        }
-    }
-
     /// Asks the app.
-    static func answer(to question: @Sendable () async throws -> String) async -> ResumptionOutcome {
-        do {
-            return .answer(try await question())
-        } catch {
-            return .failure((try? unanswered(error)) ?? UploadError(.interceptorFailed, underlying: error))
-        }
+    func answer(
+        to question: @escaping @Sendable () async throws -> String,
+        _ story: UploadStory
+    ) async -> ResumptionStepNews {
+        await news { .answer(try await asking(story, question)) }
     }
 
     /// Makes the bytes of a stream ready.
-    static func bytes(of body: ResumableBody, from offset: Int64, _ count: Int) async -> ResumptionOutcome {
-        do {
-            let (end, isEnd) = try await body.load(from: offset, count: count)
+    func bytes(from offset: Int64, _ count: Int, _ story: UploadStory) async -> ResumptionStepNews {
+        await news {
+            let (end, isEnd) = try await driver.waitingForInterceptor(story) { [body] in
+                try await body.load(from: offset, count: count)
+            }
             return .ready(end: end, isEnd: isEnd)
-        } catch {
-            return .failure(error as? UploadError ?? UploadError(.bodyUnreadable, underlying: error))
         }
     }
 
-    /// The error for an app that has no answer. What it calls transient is.
-    private static func unanswered(_ error: any Error) throws -> UploadError {
-        if let error = error as? UploadError { return error }
-        if error is CancellationError { throw error }
-        return UploadError(.interceptorFailed, detail: error.localizedDescription, underlying: error)
+    private func news(of work: () async throws -> ResumptionOutcome) async -> ResumptionStepNews {
+        do {
+            return .ended(try await work(), chapter: nil)
+        } catch let error as UploadError {
+            return .ended(.failure(error), chapter: nil)
+        } catch {
+            return .cancelled(chapter: nil)
+        }
+    }
+
+    /// Waits for the app, but not when the upload is cancelled or its time is up. What it calls a failure that may pass is one.
+    private func asking<Answer: Sendable>(
+        _ story: UploadStory,
+        _ question: @escaping @Sendable () async throws -> Answer
+    ) async throws -> Answer {
+        do {
+            return try await driver.waitingForInterceptor(story, for: question)
+        } catch let error as UploadError {
+            throw error
+        } catch {
+            try Task.checkCancellation()
+            throw UploadError(.interceptorFailed, detail: error.localizedDescription, underlying: error)
+        }
     }
 }
 

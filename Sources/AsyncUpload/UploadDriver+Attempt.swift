@@ -13,11 +13,10 @@ extension UploadDriver {
 
     /// Sends requests until one is answered for good.
     ///
-    /// - Parameter home: the origin that secrets are meant for; `nil` for the request's own.
     func finalAnswer(
         to request: URLRequest,
         _ body: OpenBody?,
-        home: Origin? = nil,
+        home: RequestChain.Home = .ownOrigin,
         _ story: inout UploadStory
     ) async throws -> UploadStory.Answer {
         var chain = RequestChain(
@@ -103,15 +102,15 @@ extension UploadDriver {
         return request
     }
 
-    /// An interceptor may ask a server that does not answer.
+    /// What the app does may ask a server that does not answer.
     func waitingForInterceptor<Value: Sendable>(
         _ story: UploadStory,
-        _ work: @escaping @Sendable () async throws -> Value
+        for work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
         let remaining = configuration.timeLimits(for: request, after: elapsed(story)).remaining
         return try await waiting(
             atMost: configuration.timeoutIntervalForResource.isFinite ? remaining : nil,
-            orThrowing: UploadError(.timedOut, detail: "an interceptor took until the end"),
+            orThrowing: UploadError(.timedOut, detail: "the app took until the end"),
             for: work
         )
     }

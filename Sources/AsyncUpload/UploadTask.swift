@@ -89,6 +89,8 @@ public final class UploadTask: Sendable {
     /// The removal goes on when readers have got their `CancellationError`; ``Uploader/shutDown(_:)`` waits for it. It is tried for some
     /// seconds where the server says that the upload is in use (409, 423); ``Uploader/Configuration-swift.struct/onActivity`` is told what came of it.
     ///
+    /// What an earlier process has left is removed too, once the upload has had its turn.
+    ///
     /// - Parameter removingRemote: whether the server's part and the checkpoint are removed; of no meaning for an upload that is not resumable.
     public func cancel(removingRemote: Bool) {
         if removingRemote { control?.removesRemote = true }
@@ -104,7 +106,7 @@ public final class UploadTask: Sendable {
     /// Stops sending, keeps the checkpoint, and gives connection, open file and place among the uploads in flight to others.
     ///
     /// ``UploadProgress/isPaused`` tells when that is done. Has no effect on an upload that is not resumable, is paused already or has
-    /// ended. While it is paused, no limit of time runs but those that the server has.
+    /// ended. It stays paused until it is told to go on or cancelled, even if nobody has its handle any more. While it is paused, no limit of time runs but those that the server has.
     public func pause() {
         control?.send(.pause)
     }

@@ -5,6 +5,16 @@ import Foundation
 ///
 /// Pure: a response goes in, and the next request is there or the response was the last one.
 struct RequestChain {
+    /// Which origin the secrets are meant for.
+    enum Home {
+        /// The request's.
+        case ownOrigin
+        /// That one, which the request may not be addressed to: it is left to go there without them.
+        case origin(Origin?)
+        /// That one, but for what the request has brought itself.
+        case originOfOthers(Origin?)
+    }
+
     struct Rules {
         var redirects: RedirectPolicy = .follow()
         var credential: URLCredential?
@@ -26,25 +36,30 @@ struct RequestChain {
     private var hasMadeAuthorization = false
 
     /// - Parameters:
-    ///   - home: the origin that the secrets are meant for; `nil` for the request's own.
+    ///   - home: which origin the secrets are meant for.
     ///   - isChallenged: whether the credential goes with the first request, since the server has asked for it before.
     init(
         _ request: URLRequest,
         carriesBody: Bool,
         rules: Rules,
-        home: Origin? = nil,
+        home: Home = .ownOrigin,
         isChallenged: Bool = false
     ) {
         self.request = request
         self.carriesBody = carriesBody
         self.rules = rules
-        firstOrigin = home ?? Origin(request.url)
-        guard Origin(request.url) == firstOrigin else {
+        var keepsOwnFields = false
+        switch home {
+        case .ownOrigin: firstOrigin = Origin(request.url)
+        case .origin(let origin): firstOrigin = origin
+        case .originOfOthers(let origin): (firstOrigin, keepsOwnFields) = (origin, true)
+        }
+        guard Origin(request.url) == firstOrigin || keepsOwnFields else {
             dropSecrets()
             return
         }
         moveUserInformation()
-        if isChallenged { useCredential() }
+        if isChallenged, Origin(self.request.url) == firstOrigin { useCredential() }
     }
 
     /// Takes in a final response.
@@ -65,8 +80,10 @@ struct RequestChain {
     mutating func adopt(_ other: inout URLRequest) {
         ownURL = other.url
         guard Origin(request.url) != firstOrigin else { return }
-        let names = credentialFieldNames
-        other.removeHeaderFields { names.contains($0) }
+        let (names, own, given) = (credentialFieldNames, request, other)
+        other.removeHeaderFields { name in
+            names.contains(name) && given.value(forHTTPHeaderField: name) != own.value(forHTTPHeaderField: name)
+        }
     }
 
     /// In lower case.
@@ -81,6 +98,11 @@ struct RequestChain {
         request.url = url.withoutUserInformation
         guard request.value(forHTTPHeaderField: "Authorization") == nil else { return }
         authorize(user: user, password: url.password(percentEncoded: false) ?? "")
+    }
+
+    /// The same where several requests follow from one, whose URLs have no user.
+    static func movingUserInformation(of request: URLRequest) -> URLRequest {
+        RequestChain(request, carriesBody: true, rules: Rules()).request
     }
 
     private mutating func authorize(user: String, password: String) {

@@ -259,6 +259,9 @@ struct GCSMachine: ResumptionMachine {
         if let length = cursor.length, count > length {
             throw violation("it claims \(count) bytes of a body of \(length)")
         }
+        if case .chunk(let part) = step, count > max(part.upperBound, offset) {
+            throw violation("it claims \(count) bytes, \(part.upperBound) were sent")
+        }
         if let handedOver, count > handedOver {
             throw violation("it claims \(count) bytes, \(handedOver) were handed over")
         }

@@ -46,6 +46,7 @@ struct ResumableDraftFields: Sendable {
 /// What a server allows for (`Upload-Limit`).
 struct ResumableDraftLimits: Sendable {
     private var values: [String: Int64] = [:]
+    private static let memoryLimit: Int64 = 64 << 20
     private static let names: Set<String> = ["max-size", "min-size", "max-append-size", "min-append-size"]
 
     /// What is said later goes before what was said earlier.
@@ -65,8 +66,14 @@ struct ResumableDraftLimits: Sendable {
         return nil
     }
 
-    /// - Parameter wanted: `nil` for as large as possible.
-    func partSize(wanted: Int64?) -> Int64? {
+    /// - Parameters:
+    ///   - wanted: `nil` for as large as possible.
+    ///   - isInMemory: whether a part is kept there, and must not be as large as a server likes.
+    /// - Throws: ``UploadError/Code-swift.struct/bodySizeNotAllowed``.
+    func partSize(wanted: Int64?, isInMemory: Bool) throws -> Int64? {
+        if isInMemory, let minimum = values["min-append-size"], minimum > max(wanted ?? 0, Self.memoryLimit) {
+            throw UploadError(.bodySizeNotAllowed, detail: "parts of at least \(minimum) bytes are wanted")
+        }
         var size = wanted
         if let minimum = values["min-append-size"], let wanted { size = max(wanted, minimum) }
         if let maximum = values["max-append-size"], maximum > 0 { size = min(size ?? maximum, maximum) }
@@ -75,6 +82,7 @@ struct ResumableDraftLimits: Sendable {
 
     /// Whether parts of that size are too large.
     func isSmaller(than part: Range<Int64>) -> Bool {
-        values["max-append-size"].map { part.upperBound - part.lowerBound > $0 } ?? false
+        guard let maximum = values["max-append-size"], maximum > 0 else { return false }
+        return part.upperBound - part.lowerBound > maximum
     }
 }

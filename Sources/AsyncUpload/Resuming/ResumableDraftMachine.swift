@@ -5,6 +5,8 @@ import Foundation
 struct ResumableDraftMachine: ResumptionMachine {
     private enum Stage {
         case creating, querying, appending
+        /// The server says that it has all of a body whose end was not seen yet: the body is read to see whether that is so.
+        case verifying(ResponseHead, Data)
         case finished(ResponseHead, Data)
     }
 
@@ -24,7 +26,16 @@ struct ResumableDraftMachine: ResumptionMachine {
     private var isLastPart = false
     private var isInFlight = false
     private var isHeld = false
+    /// What the server says of the upload cannot be true. Nobody is to go on with it: another process would not know what this one
+    /// knows.
+    private var isBroken = false
+    /// Why the upload cannot go on after it was interrupted.
+    private var impossibility: UploadError?
+    private let wantedPartSize: Int64?
+    /// How often a part was too large for the server.
+    private var shrinkCount = 0
 
+    private static let shrinkLimit = 10
     private static let creationLimit = 3
 
     /// - Parameter request: what would be sent without the protocol, with the body's type.
@@ -34,7 +45,8 @@ struct ResumableDraftMachine: ResumptionMachine {
         isCareful = (options.creation ?? (length == nil ? .careful : .optimistic)) == .careful
         fields = ResumableDraftFields(version: options.interopVersion)
         cursor = PartCursor(length: length, partSize: options.partSize)
-        location = state?.location.flatMap(URL.init(string:))
+        wantedPartSize = cursor.partSize
+        location = ResumptionLocation.url(in: state, of: request)
         progress = SequentialProgress(limit: location == nil ? 0 : length ?? .max)
         stage = location == nil ? .creating : .querying
     }
@@ -43,7 +55,7 @@ struct ResumableDraftMachine: ResumptionMachine {
 
     var state: ResumptionState? {
         if case .finished = stage { return nil }
-        return location.map { ResumptionState(location: $0.absoluteString) }
+        return isBroken ? nil : location.map { ResumptionState(location: $0.absoluteString) }
     }
 
     var removal: ResumptionRequest? {
@@ -55,8 +67,10 @@ struct ResumableDraftMachine: ResumptionMachine {
     mutating func next() -> ResumptionStep {
         if case .finished(let head, let body) = stage { return .finish(head, body) }
         guard !isInFlight, !isHeld else { return .wait }
+        if let impossibility { return .fail(impossibility) }
         isInFlight = true
         switch stage {
+        case .verifying: return .read(identifier: 0, from: progress.offset, count: 1)
         case .querying: return .send(ResumptionRequest(fields.versioned(request.continued("HEAD", location))))
         case .creating where isCareful: return carefulCreation()
         case .creating, .appending, .finished: return sending()
@@ -131,12 +145,17 @@ struct ResumableDraftMachine: ResumptionMachine {
         switch outcome {
         case .answer: return .proceed
         case .ready(let end, _) where end < progress.offset:
-            return hold(.fail(.shorter(end, than: progress.offset)))
+            return broken(.shorter(end, than: progress.offset))
         case .ready(let end, let isEnd):
+            if case .verifying(let head, let body) = stage {
+                guard isEnd, end == progress.offset else { return broken(Self.completedAt(progress.offset)) }
+                stage = .finished(head, body)
+                return .proceed
+            }
             cursor.didRead(from: progress.offset, to: end, isEnd: isEnd)
             return .proceed
         case .failure(let error):
-            if let violation { return hold(.fail(violation)) }
+            if let violation { return broken(violation) }
             return interrupted(by: error)
         case .response(let head, let body):
             do {
@@ -147,8 +166,7 @@ struct ResumableDraftMachine: ResumptionMachine {
                 }
                 return try received(head, body, part)
             } catch {
-                let failure = error as? UploadError
-                return hold(.fail(failure ?? UploadError(.protocolViolation, underlying: error)))
+                return broken(error as? UploadError ?? UploadError(.protocolViolation, underlying: error))
             }
         }
     }
@@ -159,6 +177,10 @@ struct ResumableDraftMachine: ResumptionMachine {
 
     mutating func interrupt(bytesSent: [Int: Int64]) {
         if let part { progress.sent(bytesSent[0] ?? 0, from: part.lowerBound) }
+        if case .creating = stage, part != nil, location == nil, !mayRepeatCreation {
+            let detail = "it was interrupted before the server had told where to go on, and must not be sent twice"
+            impossibility = UploadError(.connectionLostDuringBody, detail: detail)
+        }
         (part, isInFlight, isHeld) = (nil, false, false)
         askNext()
     }
@@ -167,6 +189,14 @@ struct ResumableDraftMachine: ResumptionMachine {
         isHeld = true
         return verdict
     }
+
+    private mutating func broken(_ error: UploadError) -> ResumptionVerdict {
+        isBroken = true
+        return hold(.fail(error))
+    }
+
+    /// Whether the request that begins the upload may be sent again when nothing is known of the first one.
+    private var mayRepeatCreation: Bool { request.isIdempotent || isCareful }
 
     private mutating func askNext() {
         if case .finished = stage { return }
@@ -178,7 +208,7 @@ struct ResumableDraftMachine: ResumptionMachine {
         let isBegun = location != nil
         askNext()
         // Without a place to go on at, the request would be repeated as a whole.
-        let mayRepeat = isBegun || request.isIdempotent || isCareful || !error.mayHaveReachedServer
+        let mayRepeat = isBegun || mayRepeatCreation || !error.mayHaveReachedServer
         return hold(error.isTransient && mayRepeat ? .retry(error) : .fail(error))
     }
 
@@ -190,11 +220,11 @@ struct ResumableDraftMachine: ResumptionMachine {
         let isComplete = fields.complete(in: head)
         if let violation, isComplete != true { throw violation }
         limits.take(head)
-        cursor.partSize = limits.partSize(wanted: cursor.partSize)
+        cursor.partSize = try limits.partSize(wanted: wantedPartSize, isInMemory: cursor.length == nil)
         switch stage {
         case .querying: return try queried(head, body, isComplete)
         case .creating, .appending: return try answered(head, body, part, isComplete)
-        case .finished: return .proceed
+        case .verifying, .finished: return .proceed
         }
     }
 
@@ -224,12 +254,17 @@ struct ResumableDraftMachine: ResumptionMachine {
 
     /// The server has all of it; only the response by which it has said so is lost.
     private mutating func completed(_ head: ResponseHead, _ body: Data) throws -> ResumptionVerdict {
-        if let length = cursor.length, progress.offset != length {
-            let detail = "it is complete at \(progress.offset) of \(length) bytes"
-            throw UploadError(.protocolViolation, detail: detail)
+        guard let length = cursor.length else {
+            stage = .verifying(head, body)
+            return .proceed
         }
+        guard progress.offset == length else { throw Self.completedAt(progress.offset) }
         stage = .finished(head, body)
         return .proceed
+    }
+
+    private static func completedAt(_ offset: Int64) -> UploadError {
+        UploadError(.protocolViolation, detail: "it has completed the upload after \(offset) bytes")
     }
 
     private mutating func answered(
@@ -239,23 +274,25 @@ struct ResumableDraftMachine: ResumptionMachine {
         _ isComplete: Bool?
     ) throws -> ResumptionVerdict {
         let error = UploadError.refused(head, body)
-        if isComplete == true, part == nil || isLastPart {
+        if isComplete == true, part != nil || head.statusCode >= 400 {
+            if (200..<300).contains(head.statusCode), !isLastPart { throw Self.completedAt(part?.upperBound ?? 0) }
             // It is the verdict on the whole upload.
             location = nil
             guard (200..<300).contains(head.statusCode) else { return hold(.fail(error)) }
-            stage = .finished(head, body)
-            return .proceed
+            return try finished(head, body, part)
         }
+        if isComplete == true, (200..<300).contains(head.statusCode) { throw Self.completedAt(0) }
         switch head.statusCode {
         case 200..<300: return try continued(head, body, part, isComplete)
         case 409:
             guard let offset = StructuredField.integer(head.headers["Upload-Offset"]), location != nil else { break }
-            try progress.confirm(offset, length: cursor.length)
+            try progress.confirm(offset, length: cursor.length, after: part)
             stage = .appending
             return progress.idleCount > 2 ? hold(.retry(error)) : .proceed
         case 413:
             if case .creating = stage, location == nil, head.headers["Location"] != nil { take(locationIn: head) }
-            guard let part, limits.isSmaller(than: part), location != nil else { break }
+            guard let part, limits.isSmaller(than: part), location != nil, shrinkCount < Self.shrinkLimit else { break }
+            shrinkCount += 1
             stage = .querying
             return .proceed
         default: break
@@ -283,23 +320,32 @@ struct ResumableDraftMachine: ResumptionMachine {
     ) throws -> ResumptionVerdict {
         if isLastPart, part != nil, isComplete == nil {
             // Also what a server without support says.
-            stage = .finished(head, body)
-            return .proceed
+            return try finished(head, body, part)
         }
         if case .creating = stage {
             if location == nil || head.headers["Location"] != nil { take(locationIn: head) }
             if let violation { throw violation }
-            creationCount += 1
         }
         if let length = cursor.length, let detail = limits.refusal(of: length) {
             throw UploadError(.bodySizeNotAllowed, detail: detail)
         }
         let end = part?.upperBound ?? 0
-        try progress.confirm(StructuredField.integer(head.headers["Upload-Offset"]) ?? end, length: cursor.length)
+        let offset = StructuredField.integer(head.headers["Upload-Offset"]) ?? end
+        try progress.confirm(offset, length: cursor.length, after: part ?? 0..<0)
         stage = .appending
         guard part != nil, progress.idleCount > 2 else { return .proceed }
         let detail = "the server takes nothing after \(progress.offset) bytes"
         return hold(.retry(UploadError(.protocolViolation, detail: detail)))
+    }
+
+    private mutating func finished(
+        _ head: ResponseHead,
+        _ body: Data,
+        _ part: Range<Int64>?
+    ) throws -> ResumptionVerdict {
+        try progress.confirm(part?.upperBound ?? 0, length: cursor.length)
+        stage = .finished(head, body)
+        return .proceed
     }
 
     /// The server has forgotten the upload. Or it has completed it, and its answer was lost: what must not be done twice is not
@@ -308,7 +354,7 @@ struct ResumableDraftMachine: ResumptionMachine {
         location = nil
         progress.reset()
         stage = .creating
-        creationCount = max(1, creationCount)
+        creationCount += 1
         guard request.isIdempotent, creationCount < Self.creationLimit else {
             var error = error
             error.code = .uploadExpired

@@ -149,7 +149,10 @@ public struct S3MultipartOptions: Sendable {
     /// How many parts are sent at the same time. A body without a length is sent one part at a time.
     public var parallelParts = 4
 
-    /// How many bytes of parts may be in memory at the same time, where the parts have to be: 64 MiB unless set.
+    /// How many bytes of a body without a length are read at most to see whether one request is enough: 64 MiB unless set.
+    ///
+    /// Each part of such a body is in memory while it is sent. Parts grow with the body unless ``partSize`` is set: the first thousand
+    /// has 8 MiB each, each further thousand twice as much.
     public var memoryLimit: Int64 = 64 << 20
 
     /// Bodies with up to so many bytes are sent by the upload's own request: 5 MiB unless set, 0 for none.

@@ -21,6 +21,14 @@ enum ResumptionLocation {
     }
 }
 
+extension ResumptionLocation {
+    /// The URL in a checkpoint; `nil` for what is none, and for one that an upload like this would not have been given.
+    static func url(in state: ResumptionState?, of request: URLRequest) -> URL? {
+        guard let url = state?.location.flatMap(URL.init(string:)), let origin = Origin(url) else { return nil }
+        return Origin(request.url)?.isSecure == true && !origin.isSecure ? nil : url
+    }
+}
+
 extension UploadError {
     /// The error for a response that the protocol has no use for.
     static func refused(_ head: ResponseHead, _ body: Data) -> UploadError {

@@ -79,6 +79,8 @@ struct ResumptionRequest: Sendable {
     /// Asked for just before the request is sent, each time.
     var makeRequest: @Sendable () async throws -> URLRequest
     var body = Body.none
+    /// Whether the app is asked for it.
+    private(set) var isAsked = false
 
     init(identifier: Int = 0, _ request: URLRequest, _ body: Body = .none) {
         self.identifier = identifier
@@ -90,6 +92,7 @@ struct ResumptionRequest: Sendable {
         self.identifier = identifier
         self.makeRequest = makeRequest
         self.body = body
+        isAsked = true
     }
 }
 

@@ -38,7 +38,7 @@ struct S3Inventory: Sendable {
     private func fits(_ part: S3Answer.ListedPart) -> Bool {
         guard (1...S3PartPlan.partLimit).contains(part.number) else { return false }
         guard let length else { return part.size > 0 && part.size <= plan.size(of: part.number) }
-        return part.size == size(of: part.number, length)
+        return part.number <= plan.count(length: length) && part.size == size(of: part.number, length)
     }
 
     private func size(of number: Int, _ length: Int64) -> Int64 {

@@ -183,7 +183,7 @@ struct S3MultipartMachine: ResumptionMachine {
     }
 
     private mutating func nextPart() -> ResumptionStep {
-        guard inFlight.count < max(1, options.parallelParts), let length, let number = takeUnsent() else {
+        guard inFlight.count + held.count < max(1, options.parallelParts), let length, let number = takeUnsent() else {
             return .wait
         }
         return send(number, plan.range(of: number, length: length))

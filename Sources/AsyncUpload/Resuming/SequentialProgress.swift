@@ -10,6 +10,9 @@ struct SequentialProgress: Sendable {
     private(set) var idleCount = 0
     private var best: Int64 = 0
 
+    /// More than any body has, and small enough to be added to.
+    private static let largestOffset: Int64 = 1 << 50
+
     /// - Parameter limit: how much an earlier process may have sent.
     init(limit: Int64 = 0) {
         self.limit = limit
@@ -22,8 +25,13 @@ struct SequentialProgress: Sendable {
 
     /// The server says how many bytes it has. That always counts, unless they cannot be.
     ///
+    /// - Parameters:
+    ///   - length: of the body; `nil` when it is not known.
+    ///   - part: what was just sent, and is answered by that.
     /// - Throws: ``UploadError/Code-swift.struct/protocolViolation``.
-    mutating func confirm(_ count: Int64, length: Int64?) throws {
+    mutating func confirm(_ count: Int64, length: Int64?, after part: Range<Int64>? = nil) throws {
+        // Whatever was sent earlier, by another process perhaps: nothing lies behind what was just sent.
+        let limit = min(limit, part?.upperBound ?? .max, Self.largestOffset)
         if let length, count > length {
             throw UploadError(.protocolViolation, detail: "it claims \(count) bytes of a body of \(length)")
         }

@@ -25,12 +25,13 @@ struct TusConcatenation: ResumptionMachine {
 
     /// What the steps are called that are about no part; those of parts are their numbers, from 1.
     private static let ownIdentifier = 0
+    private static let partLimit: Int64 = 1000
 
     init(request: URLRequest, length: Int64, options: TusOptions, state: ResumptionState?) {
         self.request = request
         self.options = options
         self.length = length
-        if let state, let partSize = state.partSize, partSize > 0, !state.parts.isEmpty {
+        if let state, let partSize = state.partSize, partSize > length / Self.partLimit, !state.parts.isEmpty {
             stage = .sending
             makeParts(of: partSize, state.parts)
         } else if let state, state.location != nil {
@@ -45,7 +46,7 @@ struct TusConcatenation: ResumptionMachine {
     }
 
     private mutating func begin(with extensions: Set<TusOptions.Extension>) {
-        let count = Int64(max(1, min(options.parallelParts, 1000)))
+        let count = min(Int64(max(1, options.parallelParts)), Self.partLimit)
         var options = options
         options.extensions = extensions
         guard extensions.contains(.concatenation), count > 1, length >= count else {
@@ -86,7 +87,7 @@ struct TusConcatenation: ResumptionMachine {
         if case .finished = stage { return nil }
         var state = ResumptionState(partSize: partSize)
         for (index, part) in parts.enumerated() {
-            guard let location = part.location else { continue }
+            guard let location = part.location, !part.isBroken else { continue }
             state.parts[index + 1] = ResumptionState.Part(location: location.absoluteString)
         }
         return state.parts.isEmpty ? nil : state

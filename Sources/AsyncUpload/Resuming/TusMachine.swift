@@ -35,6 +35,9 @@ struct TusMachine: ResumptionMachine {
     private var part: Range<Int64>?
     private(set) var isInFlight = false
     private var isHeld = false
+    /// What the server says of the upload cannot be true, or is not about this body. Nobody is to go on with it: another process
+    /// would not know what this one knows.
+    private(set) var isBroken = false
 
     /// How often an upload is created that is gone again.
     static let creationLimit = 3
@@ -54,8 +57,8 @@ struct TusMachine: ResumptionMachine {
         self.share = share
         extensions = options.extensions
         cursor = PartCursor(length: length, partSize: options.partSize)
-        location = state?.location.flatMap(URL.init(string:))
-        locationText = state?.location
+        location = ResumptionLocation.url(in: state, of: request)
+        locationText = location?.absoluteString
         expiration = state?.expiration
         progress = SequentialProgress(limit: location == nil ? 0 : length ?? .max)
         stage = location == nil ? .creating : .querying
@@ -66,7 +69,7 @@ struct TusMachine: ResumptionMachine {
     var confirmedByteCount: Int64 { progress.offset }
 
     var state: ResumptionState? {
-        guard let location, finished == nil else { return nil }
+        guard let location, finished == nil, !isBroken else { return nil }
         return ResumptionState(location: location.absoluteString, expiration: expiration)
     }
 
@@ -137,6 +140,7 @@ struct TusMachine: ResumptionMachine {
         case .read(let start, let count): return .read(identifier: share.identifier, from: start, count: count)
         case .part(let part, let isLast):
             if let serverLength, let length = cursor.length, length != serverLength {
+                isBroken = true
                 return .fail(Self.mismatch(serverLength, length))
             }
             var request = tusRequest("PATCH", location)
@@ -184,6 +188,7 @@ struct TusMachine: ResumptionMachine {
         if let part { progress.sent(bytesSent, from: part.lowerBound) }
         switch outcome {
         case .ready(let end, _) where end < progress.offset:
+            isBroken = true
             return hold(.fail(.shorter(end, than: progress.offset)))
         case .ready(let end, let isEnd):
             cursor.didRead(from: progress.offset, to: end, isEnd: isEnd)
@@ -195,10 +200,10 @@ struct TusMachine: ResumptionMachine {
         case .response(let head, let body):
             do {
                 return try received(head, body, part)
-            } catch let error as UploadError {
-                return hold(.fail(error))
             } catch {
-                return hold(.fail(UploadError(.protocolViolation, underlying: error)))
+                isBroken = true
+                let failure = error as? UploadError
+                return hold(.fail(failure ?? UploadError(.protocolViolation, underlying: error)))
             }
         }
     }
@@ -218,6 +223,9 @@ struct TusMachine: ResumptionMachine {
         return verdict
     }
 
+    /// What years of two digits are near to.
+    private static let epoch = Date(timeIntervalSince1970: 1_767_225_600)
+
     /// What the server has is not known any more.
     private mutating func askNext() {
         switch stage {
@@ -231,7 +239,7 @@ struct TusMachine: ResumptionMachine {
         _ body: Data,
         _ part: Range<Int64>?
     ) throws -> ResumptionVerdict {
-        if let text = head.headers["Upload-Expires"] { expiration = HTTPDate.date(from: text, at: Date.distantPast) }
+        if let text = head.headers["Upload-Expires"] { expiration = HTTPDate.date(from: text, at: Self.epoch) }
         switch stage {
         case .discovering: return discovered(head, body)
         case .creating: return try created(head, body, part)
@@ -260,7 +268,7 @@ struct TusMachine: ResumptionMachine {
         creationCount += 1
         stage = .sending
         if let offset = head.headers["Upload-Offset"].flatMap(Self.offset), part != nil {
-            try progress.confirm(offset, length: cursor.length)
+            try progress.confirm(offset, length: cursor.length, after: part)
         }
         finishIfComplete(head, body)
         return .proceed
@@ -291,7 +299,7 @@ struct TusMachine: ResumptionMachine {
     ) throws -> ResumptionVerdict {
         switch head.statusCode {
         case 200..<300:
-            try progress.confirm(try Self.offset(in: head), length: cursor.length)
+            try progress.confirm(try Self.offset(in: head), length: cursor.length, after: part)
             if let part, part.upperBound == cursor.length { isLengthDeclared = true }
             finishIfComplete(head, body)
             return progress.idleCount > 2 ? hold(.retry(Self.standstill(progress.offset))) : .proceed

@@ -229,7 +229,7 @@ struct TransferMachine {
         guard !isEnded else { return .none }
         defer { phase = .ended }
         // How many bytes the server can have must not be guessed by who goes on from there.
-        let count: [TransferEvent] = gate.hasPassed(bytesSent) ? [] : [.sent(bytesSent)]
+        let count: [TransferEvent] = hasToldBodyEnd || gate.hasPassed(bytesSent) ? [] : [.sent(bytesSent)]
         if let error = failure ?? error { return Effects(events: count, ends: true, error: completed(error)) }
         var effects = Effects(events: count, ends: true)
         switch phase {
