@@ -395,6 +395,8 @@ struct TransferMachineTests {
         #expect(words(machine.didSend(700, at: start)) == [])
         #expect(words(machine.didSendAll(at: start)) == ["sent 700", "body end"])
         #expect(words(machine.didSendAll(at: start)) == [])
+        #expect(words(machine.didReceive(head(200))) == ["head 200"])
+        #expect(words(machine.didComplete(nil, lastHead: nil)) == ["ends"])
     }
 
     @Test("A body that is sent anew has its end told anew, though the count is the same")
