@@ -22,11 +22,6 @@ struct ProgressGate {
         return true
     }
 
-    /// Lets a count through whatever it is worth.
-    mutating func pass(_ bytes: Int64, at now: Instant) {
-        last = (bytes, now)
-    }
-
     /// Whether that is the last count that has passed, or there is nothing to tell of.
     func hasPassed(_ bytes: Int64) -> Bool {
         (last?.bytes ?? 0) == bytes

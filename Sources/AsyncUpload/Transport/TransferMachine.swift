@@ -145,7 +145,6 @@ struct TransferMachine {
         isWaitingForBody = false
         guard !isEnded, !isBodySent else { return .none }
         (isBodySent, hasToldBodyEnd) = (true, true)
-        gate.pass(bytesSent, at: now)
         return Effects(events: [.sent(bytesSent), .bodyEnd])
     }
 

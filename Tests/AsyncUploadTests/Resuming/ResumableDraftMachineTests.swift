@@ -150,6 +150,68 @@ import Testing
         }
     }
 
+    /// The server begins uploads and forgets them at once.
+    @Test func creationsWithoutEnd() async throws {
+        let bench = bench("PUT")
+        var count = 0
+        while count < 100 {
+            let creation = try await bench.request()
+            count += 1
+            bench.machine.receiveInterim(head(104, place), for: 0)
+            if bench.answer(creation, 404).failed?.code == .uploadExpired { break }
+        }
+        #expect(count == 3)
+    }
+
+    @Test func limitThatShrinksWithoutEnd() async throws {
+        let bench = bench(state: known)
+        bench.answer(try await bench.request(), 204, ["Upload-Offset": "0"])
+        for size in (0..<100).reversed() {
+            let patch = try await bench.request()
+            let verdict = bench.answer(patch, 413, ["Upload-Limit": "max-append-size=\(size)"])
+            if verdict.failed != nil { return #expect(size > 80) }
+            bench.answer(try await bench.request(), 204, ["Upload-Offset": "0"])
+        }
+        Issue.record("no end")
+    }
+
+    @Test func partsThatNoMemoryHolds() async throws {
+        let bench = bench(length: nil, creation: .careful)
+        let fields = ["Location": "/r/1", "Upload-Limit": "min-append-size=999999999999999"]
+        #expect(bench.answer(try await bench.request(), 201, fields).failed?.code == .bodySizeNotAllowed)
+    }
+
+    /// Without a place to go on at, what must not be sent twice is not.
+    @Test func interruptedCreation() async throws {
+        for (method, isRepeated) in [("POST", false), ("PUT", true)] {
+            let bench = bench(method)
+            _ = try await bench.request()
+            bench.machine.interrupt(bytesSent: [0: 100])
+            if isRepeated {
+                #expect(try await bench.request().part == 0..<100)
+            } else {
+                #expect(bench.failure?.code == .connectionLostDuringBody)
+            }
+        }
+    }
+
+    @Test func completeBeforeAnythingWasSent() async throws {
+        let bench = bench(length: nil, creation: .careful)
+        let fields = ["Location": "/r/1", "Upload-Complete": "?1"]
+        #expect(bench.answer(try await bench.request(), 201, fields).failed?.code == .protocolViolation)
+    }
+
+    /// Whether that is all of a body without a length shows when it is read.
+    @Test func completeAtAnOffset() async throws {
+        for (end, isAll) in [(50, true), (51, false)] {
+            let bench = bench(length: nil, partSize: 10, state: known)
+            bench.answer(try await bench.request(), 204, ["Upload-Offset": "50", "Upload-Complete": "?1"])
+            let verdict = try bench.read(to: Int64(end), isEnd: isAll).verdict
+            #expect(verdict?.failed?.code == (isAll ? nil : .protocolViolation))
+            if isAll { #expect(bench.finalStatus == 204) }
+        }
+    }
+
     @Test func completeButShort() async throws {
         let bench = bench(state: known)
         let fields = ["Upload-Offset": "50", "Upload-Complete": "?1"]

@@ -117,6 +117,39 @@ import Testing
         )
     }
 
+    /// The next process would not know what was sent.
+    @Test func claimThatIsNotForgotten() async throws {
+        let bench = try await created(bench())
+        bench.fail(try await bench.request(), .connectionLostDuringBody, bytesSent: 40)
+        bench.machine.resume(0)
+        bench.answer(try await bench.request(), 200, ["Upload-Offset": "41"])
+        #expect(bench.machine.state == nil)
+        #expect(bench.machine.removal != nil)
+    }
+
+    /// Whatever an earlier process has sent, nothing lies behind what was just sent.
+    @Test func claimAfterARestart() async throws {
+        let bench = bench(partSize: 10, state: ResumptionState(location: "https://up.test/files/1"))
+        bench.answer(try await bench.request(), 200, ["Upload-Offset": "20"])
+        #expect(
+            bench.answer(try await bench.request(), 204, ["Upload-Offset": "31"]).failed?.code == .protocolViolation
+        )
+    }
+
+    @Test(arguments: ["abc", "", "ftp://up.test/1", "http://up.test/1"]) func checkpointOfNoUse(text: String)
+        async throws
+    {
+        let bench = bench(state: ResumptionState(location: text))
+        #expect(try await bench.request().method == "POST")
+    }
+
+    @Test func checkpointWithCountlessParts() async throws {
+        var state = ResumptionState(partSize: 1)
+        state.parts[1] = ResumptionState.Part(location: "https://up.test/files/1")
+        let bench = joined(2, length: 1 << 40, state)
+        #expect(try await bench.request()["Upload-Length"] == "\(1 << 39)")
+    }
+
     @Test(arguments: [400, 401, 403, 412, 413, 415]) func refusals(status: Int) async throws {
         let bench = try await created(bench())
         #expect(bench.answer(try await bench.request(), status).failed?.response?.statusCode == status)

@@ -281,6 +281,57 @@ extension OverTheWire {
             #expect(seen.code == .uploadExpired)
         }
 
+        @Test("A stream whose part fails waits for it", arguments: [false, true])
+        func failedPartOfAStream(hasLength: Bool) async throws {
+            let lane = try lane { $0.target.contains("partNumber=2") && $0.numberOfMethod <= 3 ? .answer(503) : nil }
+            let body =
+                hasLength ? UploadBody.stream(pieces(of: data), length: Int64(data.count)) : .stream(pieces(of: data))
+            _ = try await lane.uploader.response(
+                for: request(lane),
+                from: body,
+                resuming: .s3Multipart(options(lane))
+            )
+            expectObject(data, lane)
+        }
+
+        @Test("A signature that is refused by the app, in whatever way, ends the upload")
+        func noSignature() async throws {
+            let lane = try lane()
+            var options = options(lane)
+            options.part = { _, _ in throw CancellationError() }
+            let seen = await Observation(
+                lane.uploader.upload(for: request(lane), from: data, resuming: .s3Multipart(options))
+            )
+            #expect(seen.code == .interceptorFailed)
+        }
+
+        @Test("Tokens for the upload's own origin go to no other")
+        func secrets() async throws {
+            let lane = try lane()
+            let elsewhere = try LoopbackServer()
+            elsewhere.route(nil, "/*") { exchange in
+                try exchange.readBody()
+                try exchange.respond(200, headers: [("ETag", "\"e\"")])
+            }
+            let uploader = Uploader { $0.interceptors = [BearerTokenInterceptor { _ in "secret" }] }
+            var options = options(lane)
+            options.create = { "u" }
+            options.part = { _, number in
+                var request = URLRequest(url: elsewhere.url("/\(number)"), method: "PUT")
+                if number == 1 { request.setValue("Signed", forHTTPHeaderField: "Authorization") }
+                return request
+            }
+            options.complete = { _ in throw UploadError(.invalidRequest) }
+            let seen = await Observation(
+                uploader.upload(for: request(lane), from: data, resuming: .s3Multipart(options))
+            )
+            #expect(seen.code == .invalidRequest)
+            #expect(elsewhere.requests.count == 5)
+            for request in elsewhere.requests {
+                #expect(request.header("Authorization")?.contains("secret") != true)
+            }
+        }
+
         @Test("C22: parts of a large file are not made beforehand", .enabled(if: Platform.usesFoundationNetworking))
         func largeFile() async throws {
             let lane = try ResumableLane(.count)

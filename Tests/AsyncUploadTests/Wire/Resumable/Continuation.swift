@@ -235,6 +235,66 @@ extension OverTheWire {
             }
         }
 
+        @Test("A file that is told of in another way is another upload")
+        func otherMetadata() async throws {
+            let lane = try stoppingLane()
+            let file = try lane.scratch.file(data)
+            let task = lane.uploader.task(for: lane.tusRequest, fromFile: file, resuming: .tus())
+            try await eventually { storedBytes(lane) == 1_000_000 }
+            var options = TusOptions()
+            options.metadata = ["filename": "other"]
+            _ = try await lane.uploader.response(for: lane.tusRequest, fromFile: file, resuming: .tus(options))
+            task.cancel()
+            await task.waitUntilReleased()
+            #expect(lane.store.uploads.map(\.isComplete) == [false, true])
+        }
+
+        @Test("A user in the URL is known to all requests")
+        func userInTheURL() async throws {
+            let lane = try ResumableLane.tus()
+            let address = "http://user:pw@127.0.0.1:\(lane.server.port)/files"
+            _ = try await lane.uploader.response(
+                for: URLRequest(url: try #require(URL(string: address)), method: "POST"),
+                from: data,
+                resuming: .tus()
+            )
+            let authorization = "Basic " + Data("user:pw".utf8).base64EncodedString()
+            #expect(lane.server.requests.map { $0.header("Authorization") } == [authorization, authorization])
+        }
+
+        @Test("What must not be sent twice is not, for a pause either")
+        func pausedCreation() async throws {
+            let lane = try ResumableLane()
+            ResumableDraftServer(store: lane.store, tellsLocation: false) { _ in .stallAfter(1_000) }
+                .install(on: lane.server)
+            let task = lane.uploader.task(for: lane.draftRequest, from: data, resuming: .ietf())
+            try await eventually { storedBytes(lane) == 1_000 }
+            task.pause()
+            try await eventually { task.currentProgress.isPaused }
+            task.resume()
+            let seen = await Observation(task.events)
+            #expect(seen.code == .connectionLostDuringBody)
+            #expect(lane.server.requests.count == 1)
+        }
+
+        @Test("Pauses at any moment lose nothing", arguments: 0..<20)
+        func pausesAtAnyMoment(round: Int) async throws {
+            let lane = try ResumableLane.tus()
+            var options = TusOptions()
+            options.partSize = 100_000
+            options.parallelParts = round % 2 == 0 ? 1 : 3
+            let task = lane.uploader.task(for: lane.tusRequest, from: data, resuming: .tus(options))
+            for pause in 0..<5 {
+                try await lane.server.wait {
+                    $0.requests.count > 1 + pause * 3 + round / 4 || $0.requests.isEmpty && pause == 0
+                }
+                task.pause()
+                task.resume()
+            }
+            _ = try await task.response
+            lane.expectStored(data)
+        }
+
         @Test("A named body goes on too, where the name says that it is the same")
         func namedBody() async throws {
             let lane = try stoppingLane()
