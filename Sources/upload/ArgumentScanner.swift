@@ -2,7 +2,8 @@
 enum Flag: String, CaseIterable {
     case request, header, user, bearer, form, data, json, output, include, progress, silent, verbose, help, version,
         parallel, demo
-    case transport, cacert, cert, key, insecure, timeout, retry
+    case transport, cacert, cert, key, insecure, timeout, retry, resumable, state
+    case partURLs = "part-urls"
     case retryAll = "retry-all"
     case formString = "form-string"
     case dataRaw = "data-raw"
@@ -30,7 +31,7 @@ enum Flag: String, CaseIterable {
         case .parallel: "P"
         case .bearer, .json, .progress, .demo, .maxRedirects, .noLocation, .transport, .cacert, .cert, .key, .insecure,
             .limitRate, .timeout, .stallTimeout, .connectTimeout, .formString, .dataRaw, .dataBinary, .dataURLEncode,
-            .retry, .retryAll:
+            .retry, .retryAll, .resumable, .state, .partURLs:
             nil
         }
     }
@@ -40,7 +41,7 @@ enum Flag: String, CaseIterable {
         case .include, .silent, .verbose, .help, .version, .demo, .noLocation, .insecure, .retryAll: false
         case .request, .header, .user, .bearer, .form, .formString, .data, .dataRaw, .dataBinary, .dataURLEncode, .json,
             .output, .progress, .parallel, .maxRedirects, .transport, .cacert, .cert, .key, .limitRate, .timeout,
-            .stallTimeout, .connectTimeout, .retry:
+            .stallTimeout, .connectTimeout, .retry, .resumable, .state, .partURLs:
             true
         }
     }

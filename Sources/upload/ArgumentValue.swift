@@ -65,6 +65,22 @@ enum ArgumentValue {
         return transport
     }
 
+    static func resumable(_ text: String) throws(UsageError) -> Options.Resumable {
+        guard let resumable = Options.Resumable(rawValue: text) else {
+            throw UsageError("--resumable is tus, ietf, gcs or s3, not \(text.debugDescription)")
+        }
+        return resumable
+    }
+
+    static func partURLs(_ text: String) throws(UsageError) -> Options.PartURLOrigin {
+        guard text.utf8.first == UInt8(ascii: "@") else {
+            guard !text.isEmpty else { throw UsageError("--part-urls needs @FILE or a command") }
+            return .command(text)
+        }
+        guard text != "@" else { throw UsageError("--part-urls @ needs a path") }
+        return .file(String(decoding: text.utf8.dropFirst(), as: UTF8.self))
+    }
+
     static func path(_ text: String, of flag: Flag) throws(UsageError) -> String {
         guard !text.isEmpty else { throw UsageError("--\(flag.rawValue) needs the name of a file") }
         return text

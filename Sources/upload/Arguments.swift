@@ -64,6 +64,11 @@ struct Arguments {
         case .connectTimeout: options.connectTimeout = try ArgumentValue.seconds(value, of: flag)
         case .retry: options.retryLimit = try ArgumentValue.retryLimit(value)
         case .retryAll: options.retriesAllMethods = true
+        case .resumable: options.resumable = try ArgumentValue.resumable(value)
+        case .state:
+            guard !value.isEmpty else { throw UsageError("--state needs the name of a folder") }
+            options.state = value
+        case .partURLs: options.partURLs = try ArgumentValue.partURLs(value)
         case .demo: isDemo = true
         case .help, .version: break
         }
@@ -85,10 +90,25 @@ struct Arguments {
         if isDemo { return try demo() }
         if refusesRedirects { options.redirectLimit = nil }
         options.contentType = body.contentType
-        options.method = method ?? (body.first == nil ? "PUT" : "POST")
+        try checkResumption()
+        options.method = options.resumable?.method ?? method ?? (body.first == nil ? "PUT" : "POST")
         let destination = try destination()
         if options.authorization == nil { options.authorization = destination.authorization }
         return .send(try sources(for: destination), options)
+    }
+
+    private func checkResumption() throws(UsageError) {
+        guard let resumable = options.resumable else {
+            if options.state != nil { throw UsageError("--state needs --resumable") }
+            if options.partURLs != nil { throw UsageError("--part-urls needs --resumable s3") }
+            return
+        }
+        let isS3 = resumable == .s3
+        if options.partURLs != nil, !isS3 { throw UsageError("--part-urls means nothing to \(resumable.rawValue)") }
+        if options.partURLs == nil, isS3 { throw UsageError("--resumable s3 needs --part-urls") }
+        if method != nil, resumable.method != nil {
+            throw UsageError("-X means nothing to --resumable \(resumable.rawValue), which has methods of its own")
+        }
     }
 
     private func demo() throws(UsageError) -> Command {
@@ -125,20 +145,22 @@ struct Arguments {
     }
 
     private func sources(for destination: Destination) throws(UsageError) -> [Source] {
-        if let content = body.content { return [Source(content: content, url: destination.url)] }
+        if let content = body.content {
+            return [Source(content: content, url: try destination.urlWithoutName(options.resumable))]
+        }
         let files = operands.dropLast()
         if files.contains("-") {
             guard files.count == 1 else { throw UsageError("- for standard input goes alone, without other files") }
-            return [Source(content: .standardInput, url: try destination.urlForStandardInput())]
+            return [Source(content: .standardInput, url: try destination.urlForStandardInput(options.resumable))]
         }
-        guard files.count == 1 || destination.isFolder else {
-            throw UsageError("several files need a URL that ends in /")
-        }
+        if files.count > 1 { try destination.checkForSeveral(options.resumable) }
         var sources: [Source] = []
-        var takers: [URL: String] = [:]
+        var takers: [String: String] = [:]
+        let isShared = options.resumable == .tus
         for file in files {
-            let url = try destination.url(forFile: file)
-            if let other = takers.updateValue(file, forKey: url) {
+            let url = try destination.url(forFile: file, options.resumable)
+            if let other = takers.updateValue(file, forKey: isShared ? file : url.absoluteString) {
+                if isShared { throw UsageError("\(file) is named twice") }
                 throw UsageError("\(other) and \(file) would both be sent to \(url.absoluteString)")
             }
             sources.append(Source(content: .file(file), url: url))

@@ -1,26 +1,57 @@
 import AsyncUpload
+import Foundation
 
 /// Uploads that run together, with one report of their progress.
 struct Batch: Sendable {
+    /// How long uploads that were stopped have to save where they were, or to have the server remove what nobody goes on
+    /// with.
+    private static let timeToSettle: Duration = .seconds(3)
+
     let jobs: [Job]
     let reporter: ProgressReporter
     /// With `-v` only.
     private let log: ActivityLog?
     private let tasks: [UploadTask]
     private let uploader: Uploader
+    private let state: StateFolder?
 
     /// Starts the uploads.
-    init(_ jobs: [Job], options: Options, style: ProgressReporter.Style) {
+    ///
+    /// - Parameter state: where checkpoints are kept; `nil`: only for as long as the process lives.
+    init(_ jobs: [Job], options: Options, style: ProgressReporter.Style, state: StateFolder? = nil) {
+        let jobs = Self.distinguished(jobs)
+        let resumed = ResumedUploads()
         let log = options.isVerbose && !options.isSilent ? ActivityLog(jobs) : nil
         var configuration = options.configuration
-        if let log { configuration.onActivity = log.note }
+        if log != nil || jobs.contains(where: { $0.resuming != nil }) {
+            configuration.onActivity = { activity in
+                resumed.note(activity)
+                log?.note(activity)
+            }
+        }
+        configuration.checkpointStore = state
         let uploader = Uploader(configuration: configuration)
-        let tasks = jobs.map { uploader.task(for: $0.request, from: $0.body) }
+        let tasks = jobs.map { job in
+            job.resuming.map { uploader.task(for: job.request, from: job.body, resuming: $0) }
+                ?? uploader.task(for: job.request, from: job.body)
+        }
         self.jobs = jobs
         self.log = log
         self.uploader = uploader
         self.tasks = tasks
-        reporter = ProgressReporter(style: style, labels: jobs.map(\.label), sizes: jobs.map(\.size), tasks: tasks)
+        self.state = state
+        reporter = ProgressReporter(style: style, jobs, tasks, resumed: resumed)
+    }
+
+    /// Uploads to the same URL are told apart by the fragment, which no server gets to see.
+    private static func distinguished(_ jobs: [Job]) -> [Job] {
+        var seen: Set<URL> = []
+        return jobs.enumerated().map { index, job in
+            guard let url = job.request.url, !seen.insert(url).inserted else { return job }
+            var job = job
+            job.request.url = URL(string: "\(url.absoluteString)#\(index)")
+            return job
+        }
     }
 
     /// Waits for all uploads. Cancelling the current task stops them.
@@ -44,7 +75,8 @@ struct Batch: Sendable {
             for (index, task) in tasks.enumerated() {
                 group.addTask {
                     await reporter.follow(index)
-                    return (index, await Outcome(of: task))
+                    // Nobody else could: without a folder for checkpoints all is forgotten with the process.
+                    return (index, await Outcome(of: task, removesRemote: state == nil))
                 }
             }
             var left = jobs.count
@@ -63,7 +95,30 @@ struct Batch: Sendable {
             }
             group.cancelAll()
         }
+        if jobs.contains(where: { $0.resuming != nil }), outcomes.contains(where: { $0.exitStatus == .interrupted }) {
+            await settle()
+            if let log { await reporter.write(log) }
+        }
         return outcomes
+    }
+
+    /// The current task has been cancelled; nothing in it would wait.
+    private func settle() async {
+        let (ends, end) = AsyncStream<Void>.makeStream()
+        await Task { [uploader] in
+            let work = [
+                Task {
+                    await uploader.shutDown(.cancelling)
+                    end.yield()
+                },
+                Task {
+                    try? await Task.sleep(for: Self.timeToSettle)
+                    end.yield()
+                },
+            ]
+            _ = await ends.first { _ in true }
+            for task in work { task.cancel() }
+        }.value
     }
 
     /// Of a single upload it is known exactly.

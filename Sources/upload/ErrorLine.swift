@@ -5,6 +5,11 @@ import Foundation
 enum ErrorLine {
     static let interrupted = "upload: interrupted"
 
+    /// What was sent is not lost: of an upload that another process can go on with.
+    static func stopped(label: String) -> String {
+        text(label: label, what: "Stopped", advice: "The same command continues")
+    }
+
     /// `upload: movie.mp4: <what happened>. <what to do>.`
     ///
     /// - Parameter path: the file's path if it is not the label.
@@ -21,6 +26,9 @@ enum ErrorLine {
 
     /// What happened, without a full stop. The path is not said again when it is the line's own.
     static func message(_ error: UploadError, path: String) -> String {
+        if let failure = error.underlying as? PartURLFailure { return "No URLs for the parts: \(failure.reason)" }
+        // The file of the checkpoint is of no use to anybody.
+        if error.code == .checkpointInUse { return error.shortDescription }
         if let detail = error.detail, detail == FilePath.absolute(path) || detail == path {
             return error.shortDescription
         }
@@ -37,6 +45,7 @@ enum ErrorLine {
     private static func advice(_ error: UploadError) -> String? {
         switch error.code {
         case .unacceptableStatus: error.response?.body == nil ? nil : error.recoverySuggestion
+        case .interceptorFailed where error.underlying is PartURLFailure: "Check --part-urls"
         case .transferFailed where error.detail != nil: nil
         case .bodyNotReplayable where error.cause.code != .bodyNotReplayable:
             "Standard input cannot be sent twice: put it into a file and send that"

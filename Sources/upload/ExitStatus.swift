@@ -21,7 +21,7 @@ enum ExitStatus: Int32, Sendable {
     /// That of the failure which led to the error, for scripts look at what went wrong, not at what could not be done about
     /// it.
     init(_ error: UploadError) {
-        self.init(error.cause.code)
+        self = error.underlying is PartURLFailure ? .sourceFailed : ExitStatus(error.cause.code)
     }
 
     init(_ code: UploadError.Code) {
@@ -32,7 +32,7 @@ enum ExitStatus: Int32, Sendable {
             case .cannotConnect: .cannotConnect
             case .unacceptableStatus: .refused
             case .fileNotFound, .permissionDenied, .notARegularFile, .fileChanged, .bodyUnreadable, .bodyNotEncodable,
-                .bodyLengthMismatch, .temporaryFileFailed:
+                .bodyLengthMismatch, .temporaryFileFailed, .checkpointInUse, .checkpointFailed:
                 .sourceFailed
             case .timedOut, .stalled: .timedOut
             case .secureConnectionFailed, .invalidTLSOptions: .secureConnectionFailed

@@ -58,6 +58,33 @@ enum HelpText {
                                  server or there is an Idempotency-Key; nor with
                                  standard input that has been read
               --retry-all        with any method; a server may act on it twice then
+              --resumable KIND   tus, ietf, gcs or s3: go on where it was after a
+                                 failure, instead of sending all again, with any
+                                 method. tus: URL creates uploads and is used as it
+                                 is, also if it ends in / and for several files; the
+                                 server is told each one's name (filename). ietf:
+                                 URL, name and method are as without it. gcs: URL
+                                 starts a session; without name= in it the file's
+                                 name is added, which several files need. s3: URL is
+                                 a presigned PUT, used for up to 5 MiB; one file
+              --state DIR        keep in this folder how far files are, so that the
+                                 same command goes on after Ctrl-C, a crash or a
+                                 restart. Files that have changed, or were done, are
+                                 sent anew, and so is what is no file. What is in
+                                 the folder can give access to the uploads. Without
+                                 --state nothing outlives the process, and Ctrl-C
+                                 has the server remove what it has
+              --part-urls COMMAND|@FILE
+                                 with s3: what prints, or has in it, JSON with the
+                                 presigned URLs of a multipart upload:
+                                   {"uploadId": "...", "parts": ["URL of part 1",
+                                    ...], "complete": "...", "list": "...",
+                                    "abort": "..."}
+                                 list and abort may be missing, but list only without
+                                 --state or with @FILE. The COMMAND is run by the
+                                 shell with the number of parts as $1 and, to sign
+                                 the URLs of an upload that has begun, its uploadId
+                                 as $2: 'sign.sh "$1" "$2"'
               --timeout S        give up after S seconds, redirects, further attempts
                                  and waits included; fractions such as 0.5 are fine,
                                  here and below
@@ -94,7 +121,8 @@ enum HelpText {
            22  the server refused; its response goes to standard output all the same
            23  the response could not be written
            26  the file or standard input cannot be read, or the file changed while
-               it was sent
+               it was sent; its checkpoint cannot be kept, or the upload is under
+               way already; there are no URLs for its parts
            28  it took too long, or nothing moved for too long
            35  no secure connection, or TLS files that cannot be used
            47  too many redirects, or one that is not followed: to http from https,
@@ -103,7 +131,8 @@ enum HelpText {
                only once
            56  receiving failed
            60  the server's certificate is not trusted
-          130  interrupted; a second Ctrl-C does not wait for anything
+          130  interrupted; with --state the same command continues. A second
+               Ctrl-C does not wait for anything
 
         """
 }

@@ -4,14 +4,23 @@ import Foundation
 /// One upload, ready to be started.
 struct Job: Sendable {
     let label: String
-    let request: URLRequest
+    var request: URLRequest
     let body: UploadBody
     /// As far as it is known beforehand; for the bar only.
     let size: Int64?
     /// How much it is, in words.
     let extent: String
+    /// `nil` for an upload that begins anew when it was interrupted.
+    let resuming: ResumableProtocol?
 
-    init(_ source: Source, _ payload: Payload, _ options: Options, label: String? = nil) {
+    init(
+        _ source: Source,
+        _ payload: Payload,
+        _ options: Options,
+        label: String? = nil,
+        resuming: ResumableProtocol? = nil
+    ) {
+        self.resuming = resuming
         self.label = label ?? source.label
         request = Self.request(for: source, options)
         body = payload.body

@@ -71,6 +71,26 @@ struct Options: Equatable, Sendable {
         case urlsession, curl
     }
 
+    /// The protocol of an upload that goes on when it was interrupted.
+    enum Resumable: String, Sendable {
+        case tus, ietf, gcs, s3
+
+        /// Where the protocol has a method of its own.
+        var method: String? {
+            switch self {
+            case .tus, .gcs: "POST"
+            case .s3: "PUT"
+            case .ietf: nil
+            }
+        }
+    }
+
+    /// Where the URLs of an upload's parts come from.
+    enum PartURLOrigin: Equatable, Sendable {
+        case file(String)
+        case command(String)
+    }
+
     enum Authorization: Equatable, Sendable {
         case basic(user: String, password: String)
         case bearer(String)
@@ -115,6 +135,11 @@ struct Options: Equatable, Sendable {
     var retryLimit = 3
     /// Those whose repetition a server may act on twice, too.
     var retriesAllMethods = false
+    var resumable: Resumable?
+    /// The path of the folder that checkpoints are kept in; `nil`: only for as long as the process lives.
+    var state: String?
+    /// With S3 only.
+    var partURLs: PartURLOrigin?
     var output: String?
     var includesHead = false
     /// `nil`: not said, so the bar on a terminal only.

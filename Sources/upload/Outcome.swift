@@ -7,9 +7,17 @@ enum Outcome: Sendable {
     case interrupted
 
     /// Waits for the end of an upload. Cancelling the current task stops the upload.
-    init(of task: UploadTask) async {
+    ///
+    /// - Parameter removesRemote: whether the server is to remove what it has then.
+    init(of task: UploadTask, removesRemote: Bool = false) async {
         do {
-            self = .accepted(try await task.response)
+            let response = try await withTaskCancellationHandler {
+                // Awaiting it in the current task would stop the upload, too, in its own way.
+                try await Task { try await task.response }.value
+            } onCancel: {
+                task.cancel(removingRemote: removesRemote)
+            }
+            self = .accepted(response)
         } catch let error as UploadError {
             self = .failed(error)
         } catch is CancellationError {

@@ -16,6 +16,8 @@ actor ProgressReporter {
 
     let style: Style
     private let tasks: [UploadTask]
+    private let jobs: [Job]
+    private let resumed: ResumedUploads
     private let labels: [String]
     private var tally: ProgressTally
     private let unicode = Platform.usesUnicode
@@ -28,17 +30,20 @@ actor ProgressReporter {
     private var lastEnding: ProgressBar.Ending?
     private var isFinished = false
 
-    init(style: Style, labels: [String], sizes: [Int64?], tasks: [UploadTask]) {
+    init(style: Style, _ jobs: [Job], _ tasks: [UploadTask], resumed: ResumedUploads = ResumedUploads()) {
         self.style = style
-        self.labels = labels
+        self.jobs = jobs
         self.tasks = tasks
-        tally = ProgressTally(labels: labels.map(FilePath.name), sizes: sizes, at: .now)
+        self.resumed = resumed
+        labels = jobs.map(\.label)
+        tally = ProgressTally(labels: labels.map(FilePath.name), sizes: jobs.map(\.size), at: .now)
     }
 
     /// Keeps the bar up to date until the current task is cancelled.
     func keepDrawing() async {
         guard style == .bar(isLive: true) else { return }
         while !Task.isCancelled, !isFinished {
+            for index in jobs.indices where resumed.contains(jobs[index]) { tally.resumed(index) }
             let bar = tally.bar(tasks.map(\.currentProgress), at: .now)
             if isTerminal || !bar.ending.continues(lastEnding) { draw(bar) }
             try? await Task.sleep(for: Self.interval)

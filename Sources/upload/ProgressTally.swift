@@ -18,6 +18,9 @@ struct ProgressTally {
     private let start: Instant
     private var ends: [Int: End] = [:]
     private var lastSent: [Int64]
+    private var resumed: Set<Int> = []
+    /// How much of those was there already.
+    private var bases: [Int: Int64] = [:]
     /// All bytes that went out, those of redirected requests included.
     private var moved: Int64 = 0
     private var history: [(at: Instant, moved: Int64)]
@@ -34,10 +37,19 @@ struct ProgressTally {
         ends[index] = end
     }
 
+    /// The upload goes on with what was sent before.
+    mutating func resumed(_ index: Int) {
+        resumed.insert(index)
+    }
+
     /// The bar for these snapshots, one for each upload.
     mutating func bar(_ snapshots: [UploadProgress], at now: Instant) -> ProgressBar {
         for (index, snapshot) in snapshots.enumerated() {
             let sent = snapshot.bytesSent
+            // What was there before comes first, and all at once.
+            if sent > 0, resumed.contains(index), bases[index] == nil {
+                (bases[index], lastSent[index]) = (sent, sent)
+            }
             // A request that starts over counts from 0.
             moved = moved.adding(sent >= lastSent[index] ? sent - lastSent[index] : sent)
             lastSent[index] = sent
@@ -78,7 +90,8 @@ struct ProgressTally {
             } else {
                 .took(duration)
             }
-        return bar(snapshots, rate: seconds > 0 ? Double(sent) / seconds : 0, ending: ending)
+        let moved = max(0, sent - bases.values.reduce(0) { $0.adding($1) })
+        return bar(snapshots, rate: seconds > 0 ? Double(moved) / seconds : 0, ending: ending)
     }
 
     private func bar(_ snapshots: [UploadProgress], rate: Double, ending: ProgressBar.Ending) -> ProgressBar {

@@ -19,6 +19,12 @@ struct Runner {
             StandardStream.error.write(UsageError("-o would overwrite \(label)").line + "\n")
             return .usage
         }
+        let state = options.state.map(StateFolder.init)
+        do {
+            try await state?.prepare()
+        } catch {
+            return fail(options.state ?? "", .failed(error))
+        }
         var writer = OrderedWriter(output: output)
         let jobs: [Job]
         do {
@@ -28,13 +34,16 @@ struct Runner {
             guard let failure = error as? SourceFailure else { return fail(sources[0].label, .interrupted) }
             return fail(failure.label, .failed(failure.error))
         }
-        let batch = Batch(jobs, options: options, style: style)
+        let batch = Batch(jobs, options: options, style: style, state: state)
         let outcomes = await batch.run { index, outcome in
             await batch.reporter.clear()
             writer.ended(index, outcome)
         }
         let outputError = writer.finish()
-        return conclude(outcomes, outputError)
+        let stopped = zip(jobs, outcomes).filter { job, outcome in
+            outcome.exitStatus == .interrupted && state?.keeps(job.resuming?.checkpointIdentifier) == true
+        }
+        return conclude(outcomes, outputError, stopped: stopped.map(\.0.label))
     }
 
     private var style: ProgressReporter.Style {
@@ -64,7 +73,11 @@ struct Runner {
     /// - Throws: `SourceFailure`, or `CancellationError` when interrupted.
     private func makeJobs() async throws -> [Job] {
         var jobs: [Job] = []
-        for source in sources { jobs.append(Job(source, try await source.payload(options), options)) }
+        for source in sources {
+            let payload = try await source.payload(options)
+            let resuming = try source.resuming(payload, options)
+            jobs.append(Job(source, payload, options, resuming: resuming))
+        }
         return jobs
     }
 
@@ -84,12 +97,15 @@ struct Runner {
     // MARK: After it
 
     /// Lists the failures and finds the status for the shell.
-    private func conclude(_ outcomes: [Outcome], _ outputError: SystemError?) -> ExitStatus {
+    ///
+    /// - Parameter stopped: the labels of those that the same command goes on with.
+    private func conclude(_ outcomes: [Outcome], _ outputError: SystemError?, stopped: [String]) -> ExitStatus {
         for (source, outcome) in zip(sources, outcomes) {
             if case .failed(let error) = outcome { report(ErrorLine.text(label: source.label(for: error), error)) }
         }
         if outcomes.contains(where: { $0.exitStatus == .interrupted }) {
-            report(ErrorLine.interrupted)
+            if stopped.isEmpty { report(ErrorLine.interrupted) }
+            for label in stopped { report(ErrorLine.stopped(label: label)) }
             return .interrupted
         }
         // Who reads standard output may stop when he has seen enough: that needs no words.

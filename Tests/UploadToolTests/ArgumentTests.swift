@@ -145,7 +145,6 @@ import Testing
         (["--nope=1"], "unknown option --nope"),
         (["-q", "f", url], "unknown option -q"),
         (["-sq", "f", url], "unknown option -q"),
-        (["--resumable", "tus", "f", url], "unknown option --resumable"),
         (["-s"], "no FILE and no URL (upload --demo shows how it works)"),
         (["f"], "no URL to send f to"),
         ([url], "no FILE to send to \(url)"),
