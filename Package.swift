@@ -22,7 +22,7 @@ let package = Package(
             name: "InteropTests",
             dependencies: ["AsyncUpload"],
             path: "Tests/Interop",
-            exclude: ["constraints.txt", "nginx.conf", "parse_form.py"]
+            exclude: ["constraints.txt", "nginx.conf", "parse_form.py", "tls_front.conf", "tus_app.py"]
         ),
         .testTarget(name: "LoopbackServerTests", dependencies: ["LoopbackServer"]),
         .testTarget(name: "UploadToolTests", dependencies: ["upload", "AsyncUpload", "LoopbackServer"]),

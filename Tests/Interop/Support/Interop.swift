@@ -32,6 +32,8 @@ func requirements() async {
     #expect(NginxServer.isInstalled || !isRequired)
     let hasFormServer = await FormServer.isInstalled
     #expect(hasFormServer || !isRequired)
+    let hasResumableServers = await ResumableServer.isInstalled
+    #expect(hasResumableServers || !isRequired)
 }
 
 extension NginxServer {

@@ -12,6 +12,10 @@ import Foundation
     private let sendFlags: Int32 = 0
 #endif
 
+// Functions of the system that have the names of functions here.
+private let startListening: @Sendable (Int32, Int32) -> Int32 = { listen($0, $1) }
+private let connectSocket: @Sendable (Int32, UnsafePointer<sockaddr>, socklen_t) -> Int32 = { connect($0, $1, $2) }
+
 /// Sockets of 127.0.0.1.
 enum Loopback {
     struct Failure: Error {
@@ -36,11 +40,8 @@ enum Loopback {
 
     /// What a server answers to a GET request, its head included.
     static func get(_ path: String, port: UInt16) throws -> String {
-        let descriptor = try makeSocket()
+        let descriptor = try connect(to: port)
         defer { close(descriptor) }
-        _ = try withAddress(port: port) { address, length in
-            guard connect(descriptor, address, length) == 0 else { throw Failure(call: "connect") }
-        }
         let request = Array("GET \(path) HTTP/1.0\r\n\r\n".utf8)
         guard send(descriptor, request, request.count, sendFlags) == request.count else { throw Failure(call: "send") }
         var answer: [UInt8] = []
@@ -50,6 +51,36 @@ enum Loopback {
             guard count >= 0 else { throw Failure(call: "read") }
             guard count > 0 else { return String(decoding: answer, as: UTF8.self) }
             answer += piece.prefix(count)
+        }
+    }
+
+    /// A socket that waits for connections at a free port.
+    static func listen() throws -> (descriptor: Int32, port: UInt16) {
+        let descriptor = try makeSocket()
+        do {
+            let port = try withAddress(port: 0) { address, length in
+                guard bind(descriptor, address, length) == 0 else { throw Failure(call: "bind") }
+                guard getsockname(descriptor, address, &length) == 0 else { throw Failure(call: "getsockname") }
+            }
+            guard startListening(descriptor, 64) == 0 else { throw Failure(call: "listen") }
+            return (descriptor, port)
+        } catch {
+            close(descriptor)
+            throw error
+        }
+    }
+
+    /// A connection to a server.
+    static func connect(to port: UInt16) throws -> Int32 {
+        let descriptor = try makeSocket()
+        do {
+            _ = try withAddress(port: port) { address, length in
+                guard connectSocket(descriptor, address, length) == 0 else { throw Failure(call: "connect") }
+            }
+            return descriptor
+        } catch {
+            close(descriptor)
+            throw error
         }
     }
 

@@ -3,12 +3,13 @@ import Testing
 
 /// A server that runs until it is stopped, or until this process is gone, however that happens.
 final class ServerProcess: Sendable {
-    /// Sends SIGTERM to the server when standard input ends, which it does with the process that holds its other end.
+    /// Sends SIGTERM to the server when standard input ends, which it does with the process that holds its other end, or the
+    /// signal that is written there before.
     private static let guardScript = """
         exec 3<&0
         "$@" 3<&- &
         server=$!
-        { read -r line <&3; kill "$server"; } &
+        { read -r signal <&3; kill -s "${signal:-TERM}" "$server"; } &
         wait "$server"
         kill "$!"
         """
@@ -43,6 +44,22 @@ final class ServerProcess: Sendable {
         guard process.isRunning else { return }
         try? lifeline.fileHandleForWriting.close()
         if ended.wait(timeout: .now() + 10) == .timedOut { Issue.record("the server does not end") }
+    }
+
+    /// Stops it as a crash would, so that it cannot finish anything, and waits until it has ended.
+    func crash() async {
+        try? lifeline.fileHandleForWriting.write(contentsOf: Data("KILL\n".utf8))
+        await ended()
+    }
+
+    /// Ends it without holding a thread of tasks meanwhile.
+    func ended() async {
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                self.end()
+                continuation.resume()
+            }
+        }
     }
 
     var isRunning: Bool { process.isRunning }
