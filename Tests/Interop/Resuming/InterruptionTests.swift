@@ -42,6 +42,19 @@ extension Resuming {
             }
         }
 
+        // Not tuspyserver, which stands still for 30 s when it is sent to while it still has the connection before.
+        @Test(
+            "Connections of three parts at the same time are reset",
+            arguments: [Route.resumableUpload, .resumableUploadWithTLS, .moto]
+        )
+        func parallelReset(route: Route) async throws {
+            let plan = [2_000_001, 3_500_001, 1_000_001].map { Relay.Interference.reset(after: $0) }
+            let partSize = route.kind == .moto ? route.kind.partSize : nil
+            let (target, relay) = try bench.target(route, plan, .init(partSize: partSize, parallelParts: 3))
+            try await bench.expectArrival(of: randomBytes(Self.size), as: .file, at: target)
+            #expect(relay.interferenceCount == plan.count)
+        }
+
         @Test("It is paused and goes on", arguments: Route.allCases, [Body.data, .file, .streamOfKnownLength])
         func pause(route: Route, body: Body) async throws {
             let bytes = try randomBytes(Self.size)
