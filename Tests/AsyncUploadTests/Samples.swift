@@ -208,7 +208,7 @@ import Testing
         TusServer(store: store).install(on: server, path: "/sample")
         let folder = scratch.path("checkpoints")
         let uploader = Uploader { $0.checkpointStore = DirectoryCheckpointStore(folder) }
-        for try await event in uploader.upload(for: .post(url), fromFile: movie, resuming: .tus()) {
+        for try await event in try uploader.upload(for: .post(url), fromFile: movie, resuming: .tus()) {
             if case .progress(let fraction) = event { print("\(Int(fraction * 100)) %") }
         }
         #expect(store.uploads.map(\.data) == [bytes(1_000_000)])
@@ -272,7 +272,7 @@ import Testing
     @Test func pause() async throws {
         let store = UploadStore()
         TusServer(store: store).install(on: server, path: "/sample")
-        let task = uploader.task(for: .post(url), fromFile: movie, resuming: .tus())
+        let task = try uploader.task(for: .post(url), fromFile: movie, resuming: .tus())
         task.pause()
         task.resume()
         task.cancel(removingRemote: true)
