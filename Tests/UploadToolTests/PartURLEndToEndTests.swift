@@ -68,17 +68,10 @@ struct PartURLEndToEndTests {
     }
 
     @Test func standardInput() async throws {
-        var tool = tool
-        let pipe = Pipe()
-        tool.input = pipe
         let (store, _) = fixture.install("s3")
         try await fixture.writePartURLs("urls1.json", parts: 4)
-        let writer = Task.detached { [file] in
-            try pipe.fileHandleForWriting.write(contentsOf: file)
-            try pipe.fileHandleForWriting.close()
-        }
-        let result = try await tool.run(arguments(Self.command).map { $0 == "movie.bin" ? "-" : $0 })
-        try await writer.value
+        let command = arguments(Self.command).map { $0 == "movie.bin" ? "-" : $0 }
+        let result = try await tool.run(command, prefix: ResumableFixture.piping)
         #expect(result.status == 0)
         #expect(object(store) == file)
         #expect(try calls == ["1000 []"])

@@ -82,17 +82,10 @@ struct ResumableEndToEndTests {
 
     @Test(arguments: ResumableFixture.sequential)
     func standardInput(kind: String) async throws {
-        var tool = tool
-        let pipe = Pipe()
-        tool.input = pipe
         let (store, arguments) = fixture.install(kind)
         let target = try #require(arguments.last) + (kind == "gcs" ? "&name=x" : "")
-        let writer = Task.detached { [file] in
-            try pipe.fileHandleForWriting.write(contentsOf: file)
-            try pipe.fileHandleForWriting.close()
-        }
-        let result = try await tool.run(["--resumable", kind, "--state", "state", "-", target])
-        try await writer.value
+        let command = ["--resumable", kind, "--state", "state", "-", target]
+        let result = try await tool.run(command, prefix: ResumableFixture.piping)
         #expect(result.status == 0)
         #expect(store.uploads.map(\.data) == [file])
     }
@@ -130,7 +123,7 @@ struct ResumableEndToEndTests {
 
     @Test(arguments: ResumableFixture.sequential)
     func killed(kind: String) async throws {
-        let (store, arguments) = fixture.install(kind)
+        let (store, arguments) = fixture.install(kind, script: ResumableFixture.stalling(kind))
         let command = ["--state", "state"] + arguments
         let first = try await fixture.interrupt(command, store, at: 2_000_000)
         #expect(first.status == -SIGKILL)
@@ -147,7 +140,10 @@ struct ResumableEndToEndTests {
     }
 
     @Test func killedTenTimes() async throws {
-        let (store, arguments) = fixture.install("tus")
+        let (store, arguments) = fixture.install(
+            "tus",
+            script: ResumableFixture.stalling("tus", after: 350_000, times: 10)
+        )
         let command = ["--state", "state"] + arguments
         for count in 1...10 {
             let result = try await fixture.interrupt(command, store, at: Int64(count) * 300_000)
@@ -160,7 +156,7 @@ struct ResumableEndToEndTests {
 
     /// The first event with bytes has those that were there already.
     @Test func progressBeginsWhereItWas() async throws {
-        let (store, arguments) = fixture.install("tus")
+        let (store, arguments) = fixture.install("tus", script: ResumableFixture.stalling("tus"))
         let command = ["--state", "state"] + arguments
         try await fixture.interrupt(command, store, at: 2_000_000)
         let result = try await tool.run(["--progress", "json"] + command)

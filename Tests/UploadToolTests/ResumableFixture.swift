@@ -29,6 +29,9 @@ struct ResumableFixture {
         return data.prefix(count)
     }
 
+    /// Runs the tool with the file in a pipe.
+    static let piping = ["/bin/sh", "-c", #"cat movie.bin | "$0" "$@""#]
+
     /// The protocols whose bytes arrive in order.
     static let sequential = ["tus", "ietf", "gcs"]
 
@@ -54,6 +57,12 @@ struct ResumableFixture {
         }
         let partURLs = kind == "s3" ? ["--part-urls", "@urls.json"] : []
         return (store, ["--resumable", kind] + partURLs + ["movie.bin", server.url(path).absoluteString])
+    }
+
+    /// Keeps the first requests with a body from coming to their end, so that no signal comes too late.
+    static func stalling(_ kind: String, after bytes: Int64 = 3_000_000, times: Int = 1) -> UploadScript {
+        let method = kind == "tus" ? "PATCH" : "PUT"
+        return { $0.method == method && $0.numberOfMethod <= times ? .stallAfter(bytes) : nil }
     }
 
     /// Begins a multipart upload and writes its URLs down.

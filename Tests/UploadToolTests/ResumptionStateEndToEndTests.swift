@@ -21,7 +21,7 @@ struct ResumptionStateEndToEndTests {
 
     @Test(arguments: ["tus", "ietf", "gcs"], [SIGINT, SIGTERM])
     func stoppedAndContinued(kind: String, signal: Int32) async throws {
-        let (store, arguments) = fixture.install(kind)
+        let (store, arguments) = fixture.install(kind, script: ResumableFixture.stalling(kind))
         let command = ["--state", "state"] + arguments
         let first = try await fixture.interrupt(command, store, at: 1_000_000, with: signal)
         #expect(first.status == 130)
@@ -40,7 +40,7 @@ struct ResumptionStateEndToEndTests {
     /// Nobody can go on with it, so nothing is left at the server.
     @Test(arguments: ResumableFixture.sequential)
     func stoppedWithoutState(kind: String) async throws {
-        let (store, arguments) = fixture.install(kind)
+        let (store, arguments) = fixture.install(kind, script: ResumableFixture.stalling(kind))
         let result = try await fixture.interrupt(arguments, store, at: 1_000_000, with: SIGINT)
         #expect(result.status == 130)
         #expect(result.errors == "upload: interrupted\n")
@@ -78,7 +78,7 @@ struct ResumptionStateEndToEndTests {
     }
 
     @Test func stoppedInJSON() async throws {
-        let (store, arguments) = fixture.install("tus")
+        let (store, arguments) = fixture.install("tus", script: ResumableFixture.stalling("tus"))
         let command = ["--state", "state", "--progress", "json"] + arguments
         let result = try await fixture.interrupt(command, store, at: 1_000_000, with: SIGINT)
         #expect(result.status == 130)
@@ -109,7 +109,7 @@ struct ResumptionStateEndToEndTests {
     }
 
     @Test func damagedCheckpoint() async throws {
-        let (store, arguments) = fixture.install("tus")
+        let (store, arguments) = fixture.install("tus", script: ResumableFixture.stalling("tus"))
         let command = ["--state", "state"] + arguments
         try await fixture.interrupt(command, store, at: 1_000_000)
         for checkpoint in try fixture.checkpoints { try Data("{".utf8).write(to: checkpoint) }
@@ -123,7 +123,7 @@ struct ResumptionStateEndToEndTests {
 
     @Test(arguments: ResumableFixture.sequential)
     func changedFile(kind: String) async throws {
-        let (store, arguments) = fixture.install(kind)
+        let (store, arguments) = fixture.install(kind, script: ResumableFixture.stalling(kind))
         let command = ["--state", "state"] + arguments
         try await fixture.interrupt(command, store, at: 1_000_000)
         let other = ResumableFixture.bytes(file.count, seed: 2)
@@ -137,7 +137,7 @@ struct ResumptionStateEndToEndTests {
 
     /// The query may name another object.
     @Test func otherQuery() async throws {
-        let (store, arguments) = fixture.install("gcs")
+        let (store, arguments) = fixture.install("gcs", script: ResumableFixture.stalling("gcs"))
         let command = ["--state", "state"] + arguments.dropLast()
         let url = try #require(arguments.last)
         try await fixture.interrupt(command + [url + "&name=a"], store, at: 1_000_000)
