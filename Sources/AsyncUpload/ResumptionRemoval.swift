@@ -15,7 +15,8 @@ struct ResumptionRemoval: Sendable {
         for removal in removals {
             let rest = max(.zero, end - driver.environment.now())
             do {
-                driver.tell(.removal(try await waiting(atMost: rest, orThrowing: Self.timeout) { await remove(removal) }))
+                let failure = try await waiting(atMost: rest, orThrowing: Self.timeout) { await remove(removal) }
+                driver.tell(.removal(failure))
             } catch {
                 driver.tell(.removal(Self.timeout))
             }

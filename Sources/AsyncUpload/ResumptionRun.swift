@@ -103,7 +103,10 @@ struct ResumptionRun {
             driver.report(story.meter.sent(byteCount, at: now))
         case .interim(let head): machine.receiveInterim(head, for: identifier)
         case .ended(let outcome, let chapter): try await end(identifier, outcome, chapter)
-        case .cancelled(let chapter): chapter.map { story.add($0) }
+        case .cancelled(let chapter) where isPaused: chapter.map { story.add($0) }
+        case .cancelled(let chapter):
+            // Nobody has given it up: without it the upload would wait for ever.
+            try await end(identifier, .failure(UploadError(.transferFailed, detail: "it was given up")), chapter)
         case .waiting(let rest):
             guard steps.isEmpty, let wait = waits[identifier] else { return }
             driver.report(story.meter.waiting(for: rest, after: wait.error.reason))

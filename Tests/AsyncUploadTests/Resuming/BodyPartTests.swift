@@ -111,5 +111,17 @@ import Testing
         let cancelled = Task { try await signal.wait() }
         cancelled.cancel()
         await #expect(throws: CancellationError.self) { try await cancelled.value }
+        // One that comes late takes nobody else's place.
+        for _ in 0..<200 {
+            let late = Task {
+                while !Task.isCancelled { await Task.yield() }
+                try await signal.wait()
+            }
+            let waiting = Task { try await signal.wait() }
+            late.cancel()
+            signal.raise()
+            try await waiting.value
+            _ = await late.result
+        }
     }
 }
