@@ -102,22 +102,59 @@ extension Resuming {
             #expect(Self.bytesSent(response) < Self.size)
         }
 
-        // The others keep everything in memory.
-        @Test("The server crashes and is started again", arguments: ResumableServer.Kind.allCases.filter(\.isTus))
-        func restart(kind: ResumableServer.Kind) async throws {
-            let server = try await ResumableServer(kind)
-            let relay = try Relay(to: server.port, [.stall(after: Self.offset)])
-            let target = try ResumableTarget(at: server, port: relay.port, .init(partSize: kind.partSize))
-            let bytes = try randomBytes(Self.size)
-            let file = try bench.folder.write("source", bytes)
-            let task = bench.uploader.task(for: target.request, fromFile: file, resuming: target.resuming)
-            try await eventually("it does not come so far", within: .seconds(30)) { relay.interferenceCount == 1 }
-            await server.crash()
-            let again = try await ResumableServer(again: server)
-            let response = try await task.response
-            #expect(try await target.stored(response) == bytes)
-            #expect(Self.bytesSent(response) < 2 * Self.size)
-            await again.end()
+        // Google's emulator and moto keep everything in memory. tuspyserver appends to its file what comes, and notes only at a
+        // part's end, or when the client is gone, how much that was: killed in between, it has more than it says, and what is
+        // sent again comes behind that. The upload succeeds, and nothing that the server says shows it.
+        @Test("The server crashes in the midst of a part and is started again")
+        func crash() async throws {
+            let crashing = try await CrashBench(.resumableUpload, bench)
+            await crashing.server.crash()
+            try await crashing.expectArrival()
+        }
+
+        @Test(
+            "The server crashes while an upload is paused and is started again",
+            arguments: ResumableServer.Kind.allCases.filter(\.isTus)
+        )
+        func crashInPause(kind: ResumableServer.Kind) async throws {
+            let crashing = try await CrashBench(kind, bench)
+            crashing.task.pause()
+            try await eventually("it does not pause") { crashing.task.currentProgress.isPaused }
+            try await eventually("the server keeps the connection") { crashing.relay.settledCount == 1 }
+            // Who is answered now was behind the end of that connection.
+            _ = try Loopback.get("/", port: crashing.server.port)
+            await crashing.server.crash()
+            try await crashing.expectArrival { $0.resume() }
+        }
+
+        /// An upload that has come to the midst of a part, to a server of its own.
+        private struct CrashBench {
+            let server: ResumableServer
+            let relay: Relay
+            let task: UploadTask
+            private let target: ResumableTarget
+            private let bytes: Data
+
+            init(_ kind: ResumableServer.Kind, _ bench: Bench) async throws {
+                server = try await ResumableServer(kind)
+                let relay = try Relay(to: server.port, [.stall(after: Interruptions.offset)], waitsForServer: true)
+                self.relay = relay
+                target = try ResumableTarget(at: server, port: relay.port, .init(partSize: kind.partSize))
+                bytes = try randomBytes(Interruptions.size)
+                let file = try bench.folder.write(UUID().uuidString, bytes)
+                task = bench.uploader.task(for: target.request, fromFile: file, resuming: target.resuming)
+                try await eventually("it does not come so far", within: .seconds(30)) { relay.interferenceCount == 1 }
+            }
+
+            /// Starts the server again, and checks that no more than a part is sent for a second time.
+            func expectArrival(_ start: (UploadTask) -> Void = { _ in }) async throws {
+                let again = try await ResumableServer(again: server)
+                start(task)
+                let response = try await task.response
+                #expect(try await target.stored(response) == bytes)
+                #expect(Interruptions.bytesSent(response) <= Int64(Interruptions.size) + server.kind.partSize)
+                await again.end()
+            }
         }
     }
 }

@@ -36,6 +36,7 @@ final class Relay: Sendable {
     private struct State {
         var plan: [Interference]
         var interferenceCount = 0
+        var settledCount = 0
         var byteCount = 0
         var connectionCount = 0
     }
@@ -82,6 +83,9 @@ final class Relay: Sendable {
     /// How many connections it has got in the way of.
     var interferenceCount: Int { state.withLock { $0.interferenceCount } }
 
+    /// With how many of them the server is done, if it was waited for.
+    var settledCount: Int { state.withLock { $0.settledCount } }
+
     /// How many connections there have been.
     var connectionCount: Int { state.withLock { $0.connectionCount } }
 
@@ -117,6 +121,7 @@ final class Relay: Sendable {
         guard waitsForServer else { return }
         var rest = [UInt8](repeating: 0, count: 4096)
         while recv(server, &rest, rest.count, 0) > 0 {}
+        state.withLock { $0.settledCount += 1 }
     }
 
     /// Drops what the client sends: its end would not be seen before the bytes in front of it are taken.
