@@ -268,7 +268,7 @@ struct ResumptionRun {
         guard story.mayRecover(from: error) else { throw error }
         let (request, attempt) = (request ?? driver.request, story.requestCount)
         for interceptor in driver.configuration.interceptors where !Task.isCancelled {
-            let recovery = try? await driver.waitingForInterceptor(story) {
+            let recovery = try? await driver.waitingForApp(story) {
                 await interceptor.recover(from: error, of: request, attempt: attempt)
             }
             guard recovery == .retry else { continue }

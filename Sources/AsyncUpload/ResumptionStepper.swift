@@ -40,7 +40,7 @@ struct ResumptionStepper: Sendable {
     /// Makes the bytes of a stream ready.
     func bytes(from offset: Int64, _ count: Int, _ story: UploadStory) async -> ResumptionStepNews {
         await news {
-            let (end, isEnd) = try await driver.waitingForInterceptor(story) { [body] in
+            let (end, isEnd) = try await driver.waitingForApp(story) { [body] in
                 try await body.load(from: offset, count: count)
             }
             return .ready(end: end, isEnd: isEnd)
@@ -63,7 +63,7 @@ struct ResumptionStepper: Sendable {
         _ question: @escaping @Sendable () async throws -> Answer
     ) async throws -> Answer {
         do {
-            return try await driver.waitingForInterceptor(story, for: question)
+            return try await driver.waitingForApp(story, for: question)
         } catch let error as UploadError {
             throw error
         } catch {

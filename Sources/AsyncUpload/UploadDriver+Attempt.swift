@@ -87,7 +87,7 @@ extension UploadDriver {
         var request = chain.request
         for interceptor in configuration.interceptors {
             do {
-                request = try await waitingForInterceptor(story) { [request] in
+                request = try await waitingForApp(story) { [request] in
                     try await interceptor.prepare(request, attempt: attempt)
                 }
             } catch let error as UploadError {
@@ -103,7 +103,7 @@ extension UploadDriver {
     }
 
     /// What the app does may ask a server that does not answer.
-    func waitingForInterceptor<Value: Sendable>(
+    func waitingForApp<Value: Sendable>(
         _ story: UploadStory,
         for work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {

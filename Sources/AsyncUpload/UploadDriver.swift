@@ -136,7 +136,7 @@ struct UploadDriver: Sendable {
         guard mayRepeat, !isSpent, story.mayRecover(from: error) else { return .end(error) }
         let (request, attempt) = (story.request, story.requestCount)
         for interceptor in configuration.interceptors where !Task.isCancelled {
-            let recovery = try? await waitingForInterceptor(story) {
+            let recovery = try? await waitingForApp(story) {
                 await interceptor.recover(from: error, of: request, attempt: attempt)
             }
             guard recovery == .retry else { continue }

@@ -188,8 +188,7 @@ struct TusMachine: ResumptionMachine {
         if let part { progress.sent(bytesSent, from: part.lowerBound) }
         switch outcome {
         case .ready(let end, _) where end < progress.offset:
-            isBroken = true
-            return hold(.fail(.shorter(end, than: progress.offset)))
+            return broken(.shorter(end, than: progress.offset))
         case .ready(let end, let isEnd):
             cursor.didRead(from: progress.offset, to: end, isEnd: isEnd)
             return .proceed
@@ -201,9 +200,7 @@ struct TusMachine: ResumptionMachine {
             do {
                 return try received(head, body, part)
             } catch {
-                isBroken = true
-                let failure = error as? UploadError
-                return hold(.fail(failure ?? UploadError(.protocolViolation, underlying: error)))
+                return broken(error as? UploadError ?? UploadError(.protocolViolation, underlying: error))
             }
         }
     }
@@ -221,6 +218,11 @@ struct TusMachine: ResumptionMachine {
     private mutating func hold(_ verdict: ResumptionVerdict) -> ResumptionVerdict {
         isHeld = true
         return verdict
+    }
+
+    private mutating func broken(_ error: UploadError) -> ResumptionVerdict {
+        isBroken = true
+        return hold(.fail(error))
     }
 
     /// What years of two digits are near to.

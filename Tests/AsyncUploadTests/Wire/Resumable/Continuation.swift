@@ -21,6 +21,19 @@ extension OverTheWire {
 
         private func storedBytes(_ lane: ResumableLane) -> Int64 { lane.store.uploads.first?.offset ?? 0 }
 
+        /// Begins an upload, and cancels it when the server has stopped.
+        private func cancelInTheMiddle(
+            _ lane: ResumableLane,
+            _ request: URLRequest,
+            _ body: UploadBody,
+            _ resuming: ResumableProtocol
+        ) async throws {
+            let task = lane.uploader.task(for: request, from: body, resuming: resuming)
+            try await eventually { storedBytes(lane) == 1_000_000 }
+            task.cancel()
+            await task.waitUntilReleased()
+        }
+
         @Test("C14: a pause stops everything, and the upload goes on where the server is", arguments: BodyKind.allCases)
         func pause(kind: BodyKind) async throws {
             let lane = try stoppingLane()
@@ -94,10 +107,7 @@ extension OverTheWire {
                 let checkpoints = DirectoryCheckpointStore(folder.path("state"))
                 let lane = try stoppingLane(checkpoints: checkpoints)
                 let file = try lane.scratch.file(data)
-                let task = lane.uploader.task(for: lane.tusRequest, fromFile: file, resuming: .tus())
-                try await eventually { storedBytes(lane) == 1_000_000 }
-                task.cancel()
-                await task.waitUntilReleased()
+                try await cancelInTheMiddle(lane, lane.tusRequest, .file(file), .tus())
                 let next =
                     isOther
                     ? Uploader { $0.checkpointStore = DirectoryCheckpointStore(folder.path("state")) } : lane.uploader
@@ -145,10 +155,7 @@ extension OverTheWire {
         func changedFile() async throws {
             let lane = try stoppingLane()
             let file = try lane.scratch.file(data)
-            let task = lane.uploader.task(for: lane.tusRequest, fromFile: file, resuming: .tus())
-            try await eventually { storedBytes(lane) == 1_000_000 }
-            task.cancel()
-            await task.waitUntilReleased()
+            try await cancelInTheMiddle(lane, lane.tusRequest, .file(file), .tus())
             let changed = bytes(3_000_000, seed: 2)
             try changed.write(to: file)
             _ = try await lane.uploader.response(for: lane.tusRequest, fromFile: file, resuming: .tus())
@@ -160,10 +167,7 @@ extension OverTheWire {
         func expired() async throws {
             let lane = try stoppingLane()
             let file = try lane.scratch.file(data)
-            let task = lane.uploader.task(for: lane.tusRequest, fromFile: file, resuming: .tus())
-            try await eventually { storedBytes(lane) == 1_000_000 }
-            task.cancel()
-            await task.waitUntilReleased()
+            try await cancelInTheMiddle(lane, lane.tusRequest, .file(file), .tus())
             lane.store.forget(try #require(lane.store.uploads.first).id)
             _ = try await lane.uploader.response(for: lane.tusRequest, fromFile: file, resuming: .tus())
             lane.expectStored(data)
@@ -197,10 +201,7 @@ extension OverTheWire {
             let state = folder.path("state")
             let lane = try stoppingLane(checkpoints: DirectoryCheckpointStore(state))
             let file = try lane.scratch.file(data)
-            let task = lane.uploader.task(for: lane.tusRequest, fromFile: file, resuming: .tus())
-            try await eventually { storedBytes(lane) == 1_000_000 }
-            task.cancel()
-            await task.waitUntilReleased()
+            try await cancelInTheMiddle(lane, lane.tusRequest, .file(file), .tus())
             let names = try FileManager.default.contentsOfDirectory(atPath: state.path).filter {
                 $0.hasSuffix(".checkpoint")
             }
@@ -222,10 +223,7 @@ extension OverTheWire {
                 method: "POST"
             )
             request.setValue("geheim", forHTTPHeaderField: "X-Api-Key")
-            let task = lane.uploader.task(for: request, fromFile: file, resuming: .tus())
-            try await eventually { storedBytes(lane) == 1_000_000 }
-            task.cancel()
-            await task.waitUntilReleased()
+            try await cancelInTheMiddle(lane, request, .file(file), .tus())
             let names = try FileManager.default.contentsOfDirectory(atPath: state.path)
             #expect(names.contains { $0.hasSuffix(".checkpoint") })
             for name in names {
@@ -300,10 +298,7 @@ extension OverTheWire {
             let lane = try stoppingLane()
             var resuming = ResumableProtocol.tus()
             resuming.checkpointIdentifier = "order 17"
-            let task = lane.uploader.task(for: lane.tusRequest, from: data, resuming: resuming)
-            try await eventually { storedBytes(lane) == 1_000_000 }
-            task.cancel()
-            await task.waitUntilReleased()
+            try await cancelInTheMiddle(lane, lane.tusRequest, .data(data), resuming)
             _ = try await lane.uploader.response(for: lane.tusRequest, from: data, resuming: resuming)
             lane.expectStored(data)
             #expect(lane.exchanges.count { $0 == "POST 201" } == 1)
