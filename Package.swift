@@ -16,7 +16,13 @@ let package = Package(
         .target(name: "CLibcurl"),
         .target(name: "LoopbackServer"),
         .executableTarget(name: "upload", dependencies: ["AsyncUpload", "LoopbackServer"]),
-        .executableTarget(name: "Benchmarks", dependencies: ["AsyncUpload", "LoopbackServer"], path: "Benchmarks"),
+        .target(name: "AllocationCounter", path: "Benchmarks/AllocationCounter"),
+        .executableTarget(
+            name: "Benchmarks",
+            dependencies: ["AllocationCounter", "AsyncUpload", "LoopbackServer"],
+            path: "Benchmarks",
+            exclude: ["AllocationCounter", "thresholds.json"]
+        ),
         .testTarget(name: "AsyncUploadTests", dependencies: ["AsyncUpload", "LoopbackServer"]),
         .testTarget(
             name: "InteropTests",
@@ -24,13 +30,14 @@ let package = Package(
             path: "Tests/Interop",
             exclude: ["constraints.txt", "nginx.conf", "parse_form.py", "tls_front.conf", "tus_app.py"]
         ),
+        .testTarget(name: "BenchmarksTests", dependencies: ["Benchmarks"]),
         .testTarget(name: "LoopbackServerTests", dependencies: ["LoopbackServer"]),
         .testTarget(name: "UploadToolTests", dependencies: ["upload", "AsyncUpload", "LoopbackServer"]),
     ],
     swiftLanguageModes: [.v6]
 )
 
-for target in package.targets where target.name != "CLibcurl" {
+for target in package.targets where !["AllocationCounter", "CLibcurl"].contains(target.name) {
     target.swiftSettings = [
         .enableUpcomingFeature("ExistentialAny"),
         .enableUpcomingFeature("InternalImportsByDefault"),

@@ -142,24 +142,28 @@ extension UploadDriver {
     /// Reads the events of an exchange to their end.
     private func follow(_ transfer: Transfer, _ story: inout UploadStory) async -> (any Error)? {
         do {
-            for try await event in transfer.events {
-                switch event {
-                case .sent(let bytes):
-                    (story.bytesSent, story.isBodySent) = (bytes, false)
-                    report(story.meter.sent(bytes, at: environment.now()))
-                case .bodyEnd:
-                    story.isBodySent = true
-                    // Otherwise that has been told with the last bytes.
-                    if story.hasUnknownLength { report(story.meter.finished(at: environment.now())) }
-                case .interim(let head): story.onInterim?(head)
-                case .head(let head): story.answer = UploadStory.Answer(head: head)
-                case .data(let data): story.answer?.body.append(data)
-                case .connection(let facts): story.note(facts)
-                }
+            for try await events in transfer.events {
+                for event in events { take(event, &story) }
             }
             return nil
         } catch {
             return error
+        }
+    }
+
+    private func take(_ event: TransferEvent, _ story: inout UploadStory) {
+        switch event {
+        case .sent(let bytes):
+            (story.bytesSent, story.isBodySent) = (bytes, false)
+            report(story.meter.sent(bytes, at: environment.now()))
+        case .bodyEnd:
+            story.isBodySent = true
+            // Otherwise that has been told with the last bytes.
+            if story.hasUnknownLength { report(story.meter.finished(at: environment.now())) }
+        case .interim(let head): story.onInterim?(head)
+        case .head(let head): story.answer = UploadStory.Answer(head: head)
+        case .data(let data): story.answer?.body.append(data)
+        case .connection(let facts): story.note(facts)
         }
     }
 

@@ -48,18 +48,19 @@ struct RequestChain {
         self.request = request
         self.carriesBody = carriesBody
         self.rules = rules
+        let origin = Origin(request.url)
         var keepsOwnFields = false
         switch home {
-        case .ownOrigin: firstOrigin = Origin(request.url)
+        case .ownOrigin: firstOrigin = origin
         case .origin(let origin): firstOrigin = origin
         case .originOfOthers(let origin): (firstOrigin, keepsOwnFields) = (origin, true)
         }
-        guard Origin(request.url) == firstOrigin || keepsOwnFields else {
+        guard origin == firstOrigin || keepsOwnFields else {
             dropSecrets()
             return
         }
         moveUserInformation()
-        if isChallenged, Origin(self.request.url) == firstOrigin { useCredential() }
+        if isChallenged, origin == firstOrigin { useCredential() }
     }
 
     /// Takes in a final response.

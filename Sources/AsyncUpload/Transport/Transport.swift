@@ -35,12 +35,17 @@ struct Transfer: Sendable {
     /// without an error means that the response is complete. The body's bytes may still be counted after the head. What
     /// is known of the connection comes at most once, at any time before the end.
     ///
+    /// What has happened at a time comes together, since to wake a reader costs more than most events.
+    ///
     /// Fails with ``UploadError``. Ending the iteration early stops the exchange.
-    let events: AsyncThrowingStream<TransferEvent, any Error>
+    let events: TransferEvents
 
     /// Opens when the library underneath has let go of the exchange, however it ended.
     let ended: Gate
 }
+
+/// Never gives an empty array.
+typealias TransferEvents = AsyncThrowingStream<[TransferEvent], any Error>
 
 enum TransferEvent: Sendable {
     /// So many bytes of the body have been handed over.

@@ -102,7 +102,7 @@ final class FakeTransport: Transport {
             return (state.received.count - 1, state.takeScript(for: received.path))
         }
         await script.connecting?.pass()
-        let (events, continuation) = AsyncThrowingStream<TransferEvent, any Error>.makeStream()
+        let (events, continuation) = TransferEvents.makeStream()
         let ended = Gate()
         continuation.onTermination = { [weak self] reason in
             guard case .cancelled = reason else { return }
@@ -133,7 +133,7 @@ final class FakeTransport: Transport {
         _ script: Script,
         _ number: Int,
         _ received: Received,
-        into continuation: AsyncThrowingStream<TransferEvent, any Error>.Continuation
+        into continuation: TransferEvents.Continuation
     ) async {
         for step in script.steps {
             if case .hold(let point) = step { await point.pass() }
@@ -143,10 +143,10 @@ final class FakeTransport: Transport {
             case .hold: break
             case .sent(let count): Self.send(count, of: received, into: continuation)
             case .sentAll: Self.send(Int64(received.body?.count ?? 0), of: received, into: continuation)
-            case .interim(let status): continuation.yield(.interim(Self.head(status, [:], of: received)))
-            case .head(let status, let fields): continuation.yield(.head(Self.head(status, fields, of: received)))
-            case .data(let text): continuation.yield(.data(Data(text.utf8)))
-            case .connection(let facts): continuation.yield(.connection(facts))
+            case .interim(let status): continuation.yield([.interim(Self.head(status, [:], of: received))])
+            case .head(let status, let fields): continuation.yield([.head(Self.head(status, fields, of: received))])
+            case .data(let text): continuation.yield([.data(Data(text.utf8))])
+            case .connection(let facts): continuation.yield([.connection(facts)])
             case .fail(let error): continuation.finish(throwing: error)
             }
         }
@@ -156,10 +156,10 @@ final class FakeTransport: Transport {
     private static func send(
         _ count: Int64,
         of received: Received,
-        into continuation: AsyncThrowingStream<TransferEvent, any Error>.Continuation
+        into continuation: TransferEvents.Continuation
     ) {
-        continuation.yield(.sent(count))
-        if count == received.body?.count ?? 0 { continuation.yield(.bodyEnd) }
+        continuation.yield([.sent(count)])
+        if count == received.body?.count ?? 0 { continuation.yield([.bodyEnd]) }
     }
 
     private static func head(_ status: Int, _ fields: [String: String], of received: Received) -> ResponseHead {

@@ -92,7 +92,9 @@ extension Transport {
         var facts: [ConnectionFacts] = []
         var failure: UploadError?
         do {
-            for try await case .connection(let connection) in transfer.events { facts.append(connection) }
+            for try await events in transfer.events {
+                for case .connection(let connection) in events { facts.append(connection) }
+            }
         } catch let error as UploadError {
             failure = error
         }

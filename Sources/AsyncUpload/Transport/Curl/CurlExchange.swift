@@ -9,7 +9,7 @@
         let easy: OpaquePointer
         let ended: Gate
         private let outgoing: OutgoingRequest
-        private let continuation: AsyncThrowingStream<TransferEvent, any Error>.Continuation
+        private let continuation: TransferEvents.Continuation
         private let sockets: CurlSockets
         private let onReadable: @Sendable (CurlExchange) -> Void
         private let onEvents: (CurlExchange) -> Void
@@ -36,7 +36,7 @@
         init(
             _ easy: OpaquePointer,
             _ outgoing: OutgoingRequest,
-            _ continuation: AsyncThrowingStream<TransferEvent, any Error>.Continuation,
+            _ continuation: TransferEvents.Continuation,
             _ ended: Gate,
             _ sockets: CurlSockets,
             onEvents: @escaping (CurlExchange) -> Void,
@@ -161,15 +161,17 @@
             let effects = machine.didComplete(failure, lastHead: nil)
             tell(effects.events)
             if let connection { tell([.connection(connection)]) }
+            // Before the end is told: who hears of it need not wait once more.
+            ended.open()
             flush()
             continuation.finish(throwing: effects.error)
-            ended.open()
         }
 
-        /// Tells what has happened, once libcurl has no more to do for now: to wake a reader costs more than most events.
+        /// Tells what has happened, once libcurl has no more to do for now.
         func flush() {
-            for event in untold { continuation.yield(event) }
-            untold.removeAll(keepingCapacity: true)
+            guard !untold.isEmpty else { return }
+            continuation.yield(untold)
+            untold = []
         }
 
         private func tell(_ events: [TransferEvent]) {

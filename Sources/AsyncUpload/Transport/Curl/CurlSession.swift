@@ -47,7 +47,7 @@
         ///   - ended: is opened when nothing is left of the transfer.
         func start(
             _ outgoing: OutgoingRequest,
-            _ continuation: AsyncThrowingStream<TransferEvent, any Error>.Continuation,
+            _ continuation: TransferEvents.Continuation,
             _ ended: Gate
         ) {
             let easy: OpaquePointer

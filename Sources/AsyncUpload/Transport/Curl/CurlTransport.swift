@@ -39,7 +39,7 @@
         /// Nobody waits for the thread that is to begin: to go there and back would cost a small upload a good part of its
         /// time.
         private func start(_ outgoing: OutgoingRequest) -> Transfer {
-            let (events, continuation) = AsyncThrowingStream<TransferEvent, any Error>.makeStream()
+            let (events, continuation) = TransferEvents.makeStream()
             let ended = Gate()
             continuation.onTermination = { [weak executor] reason in
                 guard case .cancelled = reason else { return }

@@ -12,7 +12,7 @@ actor SessionDelegate {
         let task: URLSessionTask
         let outgoing: OutgoingRequest
         let body: (any BodySource)?
-        let continuation: AsyncThrowingStream<TransferEvent, any Error>.Continuation
+        let continuation: TransferEvents.Continuation
         let ended = Gate()
         let reader: BodyReader?
         var machine: TransferMachine
@@ -48,7 +48,7 @@ actor SessionDelegate {
             throw CancellationError()
         }
         let number = task.taskIdentifier
-        let (events, continuation) = AsyncThrowingStream<TransferEvent, any Error>.makeStream()
+        let (events, continuation) = TransferEvents.makeStream()
         let exchange = Exchange(
             task: task,
             outgoing: outgoing,
@@ -98,7 +98,7 @@ actor SessionDelegate {
     }
 
     func didUse(_ number: Int, _ connection: ConnectionFacts) {
-        exchanges[number]?.continuation.yield(.connection(connection))
+        exchanges[number]?.continuation.yield([.connection(connection)])
     }
 
     func didDeclineChallenge(_ number: Int) {
@@ -137,7 +137,7 @@ actor SessionDelegate {
         guard var exchange = exchanges[number] else { return }
         let effects = change(&exchange)
         exchanges[number] = exchange
-        for event in effects.events { exchange.continuation.yield(event) }
+        if !effects.events.isEmpty { exchange.continuation.yield(effects.events) }
         if effects.stops {
             let task = exchange.task
             control.async { task.cancel() }

@@ -7,8 +7,9 @@ struct Spread {
     let least: Double
     let most: Double
 
+    /// Not a number as soon as one of the values is none: sorted, it could hide anywhere.
     init(_ values: [Double]) {
-        let sorted = values.sorted()
+        let sorted = values.contains(where: \.isNaN) ? [] : values.sorted()
         guard let least = sorted.first, let most = sorted.last else {
             (median, least, most) = (.nan, .nan, .nan)
             return

@@ -1,0 +1,48 @@
+import Foundation
+
+enum Platform {
+    #if canImport(Darwin)
+        static let residentSizeUnit = 1
+
+        static let leastPeakOfChildren: Int? = nil
+
+        static var noSpawnActions: posix_spawn_file_actions_t? { nil }
+
+        static func descriptorCount(of process: pid_t) -> Int? { nil }
+
+        static func streamSocket() -> CInt { socket(AF_INET, SOCK_STREAM, 0) }
+
+        static func send(_ descriptor: CInt, _ bytes: UnsafeRawBufferPointer) -> Int {
+            Darwin.send(descriptor, bytes.baseAddress, bytes.count, 0)
+        }
+    #else
+        static let residentSizeUnit = 1024
+
+        /// Until a child has become another program it counts as large as this process has ever been, and that goes into
+        /// its peak.
+        static var leastPeakOfChildren: Int? {
+            var usage = rusage()
+            return getrusage(CInt(RUSAGE_SELF.rawValue), &usage) == 0 ? usage.ru_maxrss * residentSizeUnit : nil
+        }
+
+        static var noSpawnActions: posix_spawn_file_actions_t { posix_spawn_file_actions_t() }
+
+        static func descriptorCount(of process: pid_t) -> Int? {
+            (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/fd"))?.count
+        }
+
+        static func streamSocket() -> CInt { socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0) }
+
+        /// Without a signal when nobody is there any more.
+        static func send(_ descriptor: CInt, _ bytes: UnsafeRawBufferPointer) -> Int {
+            Glibc.send(descriptor, bytes.baseAddress, bytes.count, CInt(MSG_NOSIGNAL))
+        }
+    #endif
+
+    /// For people.
+    static var machine: String {
+        let information = ProcessInfo.processInfo
+        let memory = information.physicalMemory >> 30
+        return "\(information.operatingSystemVersionString), \(information.activeProcessorCount) cores, \(memory) GiB"
+    }
+}
