@@ -1,6 +1,6 @@
 import Foundation
 
-/// The files of a job, in a folder of their own.
+/// The files of a job, in a folder of their own, which is written to by contestants that need a file for themselves.
 struct JobFiles {
     let folder: URL
 
@@ -9,19 +9,28 @@ struct JobFiles {
         folder.appendingPathComponent("\(number)")
     }
 
-    /// Makes the files, and removes them afterwards.
+    /// Makes the files of some jobs, and removes them afterwards.
     ///
     /// They are all holes, which are read from memory: how fast a disk is would only blur what is compared.
-    static func with<Result>(_ job: Job, _ body: (JobFiles) async throws -> Result) async throws -> Result {
+    static func with<Result>(_ jobs: [Job], _ body: ([JobFiles]) async throws -> Result) async throws -> Result {
         try await TemporaryFolder.with { folder in
-            let files = JobFiles(folder: folder)
-            for number in 0..<job.fileCount {
-                try Data().write(to: files.file(number))
-                let handle = try FileHandle(forWritingTo: files.file(number))
-                try handle.truncate(atOffset: UInt64(job.byteCount))
-                try handle.close()
+            var made: [Job: JobFiles] = [:]
+            for job in Set(jobs) {
+                let files = JobFiles(folder: folder.appendingPathComponent("\(made.count)"))
+                try files.make(job)
+                made[job] = files
             }
-            return try await body(files)
+            return try await body(jobs.compactMap { made[$0] })
+        }
+    }
+
+    private func make(_ job: Job) throws {
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+        for number in 0..<job.fileCount {
+            try Data().write(to: file(number))
+            let handle = try FileHandle(forWritingTo: file(number))
+            try handle.truncate(atOffset: UInt64(job.byteCount))
+            try handle.close()
         }
     }
 }

@@ -42,7 +42,9 @@ struct Race {
 
     func run(_ rounds: Rounds) async throws -> Report.Section {
         var section = Report.Section(name: name, title: title, shows: shows, rows: [])
-        let measured = try await rounds.measure(entries.count) { try await measure(entries[$0]) }
+        let measured = try await JobFiles.with(entries.map(\.job)) { files in
+            try await rounds.measure(entries.count) { try await measure(entries[$0], files[$0]) }
+        }
         for (entry, measurements) in zip(entries, measured) {
             guard let measurements else { continue }
             section.rows.append(
@@ -62,11 +64,9 @@ struct Race {
         return section
     }
 
-    private func measure(_ entry: Entry) async throws -> Measurement? {
-        try await JobFiles.with(entry.job) { files in
-            try await SinkServer.receive(entry.job, entry.server(or: server)) { url in
-                try entry.contestant.measure(entry.job, files, url)
-            }
+    private func measure(_ entry: Entry, _ files: JobFiles) async throws -> Measurement? {
+        try await SinkServer.receive(entry.job, entry.server(or: server)) { url in
+            try entry.contestant.measure(entry.job, files, url)
         }
     }
 }

@@ -17,7 +17,7 @@ enum TLSSink {
             [
                 "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
                 "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
-                "-keyout", "\(path).key", "-out", path, "-batch", "-quiet",
+                "-keyout", "\(path).key", "-out", path, "-batch",
             ]
         )
         return path

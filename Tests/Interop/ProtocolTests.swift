@@ -32,7 +32,9 @@ extension Interop {
                     )
                 )
                 var told: [ConnectionFacts] = []
-                for try await case .connection(let facts) in transfer.events { told.append(facts) }
+                for try await events in transfer.events {
+                    for case .connection(let facts) in events { told.append(facts) }
+                }
                 await transfer.ended.wait()
                 #expect(
                     told == [
