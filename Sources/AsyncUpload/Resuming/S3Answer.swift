@@ -66,9 +66,7 @@ enum S3Answer {
     /// (<https://docs.aws.amazon.com/AmazonS3/latest/API/API_CompleteMultipartUpload.html>).
     static func completion(_ head: ResponseHead, _ body: Data) -> Completion {
         let text = XMLText(body)
-        if text.root == "CompleteMultipartUploadResult", text.element("CompleteMultipartUploadResult") != nil {
-            return .done
-        }
+        if let root = text.root, isRoot(root, of: "CompleteMultipartUpload"), text.element(root) != nil { return .done }
         var error = refused(head, body)
         if text.root != "Error" || text.element("Error") == nil {
             error.code = .transferFailed
@@ -77,9 +75,42 @@ enum S3Answer {
         return .failed(error)
     }
 
-    /// - Returns: `nil` for what is no list, or only the beginning of one.
-    static func listing(_ body: Data) -> Listing? {
-        guard let list = XMLText(body).element("ListPartsResult") else { return nil }
+    /// Servers that are like Amazon's write "Response" as well.
+    private static func isRoot(_ name: String, of operation: String) -> Bool {
+        name == operation + "Result" || name == operation + "Response"
+    }
+
+    /// What a 2xx to ListParts means.
+    ///
+    /// - Throws: ``UploadError``: one that may pass where it is only the beginning of a list or of an error, and
+    ///   ``UploadError/Code-swift.struct/protocolViolation`` where it is neither, which asking again would not change.
+    static func listing(_ head: ResponseHead, _ body: Data) throws(UploadError) -> Listing {
+        let text = XMLText(body)
+        var error = refused(head, body)
+        guard let root = text.root else {
+            let start = String(decoding: body.prefix(1000), as: UTF8.self).trimmingCharacters(in: xmlSpace)
+            error.code = start.isEmpty || start.hasPrefix("<") ? .transferFailed : .protocolViolation
+            error.detail = "the list of parts is \(error.code == .transferFailed ? "not complete" : "no XML")"
+            throw error
+        }
+        guard root == "Error" || isRoot(root, of: "ListParts") else {
+            error.code = .protocolViolation
+            error.detail = "<\(root.prefix(100))> in place of the list of parts"
+            throw error
+        }
+        guard let list = text.element(root) else {
+            error.code = .transferFailed
+            error.detail = "the list of parts is not complete"
+            throw error
+        }
+        guard root != "Error" else { throw error }
+        return listing(list)
+    }
+
+    /// What may be before a text's first element, a mark of its encoding included.
+    private static let xmlSpace = CharacterSet.whitespacesAndNewlines.union(CharacterSet(charactersIn: "\u{feff}"))
+
+    private static func listing(_ list: XMLText) -> Listing {
         let parts: [ListedPart] = list.elements("Part").compactMap { part in
             guard let number = part.element("PartNumber").flatMap({ Int($0.content) }),
                 let entityTag = part.element("ETag")?.content, !entityTag.isEmpty,

@@ -304,10 +304,7 @@ struct S3MultipartMachine: ResumptionMachine {
             }
             return stored(part, step, head, body)
         case .list:
-            guard let listing = S3Answer.listing(body) else {
-                return UploadError(.transferFailed, detail: "the list of parts is not complete")
-            }
-            inventory.adopt(listing)
+            do { inventory.adopt(try S3Answer.listing(head, body)) } catch { return error }
             settle()
         case .complete:
             if case .failed(let error) = S3Answer.completion(head, body) {

@@ -99,6 +99,7 @@ struct S3AnswerTests {
         arguments: [
             ("<CompleteMultipartUploadResult><ETag>a</ETag></CompleteMultipartUploadResult>", true, true),
             ("   <?xml version='1.0'?> <CompleteMultipartUploadResult/>", true, true),
+            ("<CompleteMultipartUploadResponse></CompleteMultipartUploadResponse>", true, true),
             ("<CompleteMultipartUploadResult><ETag>a</ETag>", false, true), ("", false, true), ("   ", false, true),
             ("<Error><Code>InternalError</Code></Error>", false, true),
             ("   <Error><Code>SlowDown</Code>", false, true),
@@ -130,24 +131,67 @@ struct S3AnswerTests {
         #expect(text == expected)
     }
 
-    @Test("A list gives parts that are whole, and whether there are more")
-    func listing() throws {
+    @Test(
+        "A list gives parts that are whole, and whether there are more",
+        arguments: [
+            #"<ListPartsResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">"#, "<ListPartsResult>",
+            #"<a:ListPartsResult xmlns:a="urn:other">"#, "<ListPartsResponse>",
+        ]
+    )
+    func listing(root: String) throws {
+        let name = root.dropFirst().prefix { $0 != " " && $0 != ">" }
         let text = """
             <?xml version="1.0" encoding="UTF-8"?>
-            <ListPartsResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><UploadId>u</UploadId>
+            \(root)<UploadId>u</UploadId>
             <IsTruncated>true</IsTruncated>
             <Part><PartNumber>1</PartNumber><ETag>&quot;a&quot;</ETag><Size>5</Size></Part>
             <Part><PartNumber>2</PartNumber><ETag></ETag><Size>5</Size></Part>
             <Part><PartNumber>x</PartNumber><ETag>b</ETag><Size>5</Size></Part>
             <Part><PartNumber>4</PartNumber><ETag>b</ETag><Size>-5</Size></Part>
-            </ListPartsResult>
+            </\(name)>
             """
-        let listing = try #require(S3Answer.listing(Data(text.utf8)))
+        let listing = try S3Answer.listing(head(200), Data(text.utf8))
         #expect(listing.isTruncated)
         #expect(listing.parts == [S3Answer.ListedPart(number: 1, entityTag: "\"a\"", size: 5)])
-        #expect(S3Answer.listing(Data(text.utf8.dropLast(3))) == nil)
-        #expect(S3Answer.listing(Data()) == nil)
-        #expect(S3Answer.listing(Data("<ListPartsResult/>".utf8)) == S3Answer.Listing(parts: [], isTruncated: false))
+        #expect(listingError(String(text.dropLast(3)))?.isTransient == true)
+        let empty = try S3Answer.listing(head(200), Data("<\(name)/>".utf8))
+        #expect(empty == S3Answer.Listing(parts: [], isTruncated: false))
+    }
+
+    private func listingError(_ text: String) -> UploadError? {
+        do {
+            _ = try S3Answer.listing(head(200), Data(text.utf8))
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test(
+        "The beginning of a list, and an error that may pass, are no list yet",
+        arguments: [
+            "", " \n", "\u{feff}", "<", "<?xml version='1.0'?>", "<ListPartsRes", "<ListPartsResult><Part>",
+            "<Error><Code>Acc", "<Error><Code>InternalError</Code></Error>", "<Error><Code>SlowDown</Code></Error>",
+        ]
+    )
+    func laterListing(text: String) {
+        #expect(listingError(text)?.code == .transferFailed)
+    }
+
+    @Test(
+        "What is no list will never be one",
+        arguments: [
+            ("<html><body></body></html>", .protocolViolation), ("<ListPartsResults/>", .protocolViolation),
+            ("<CompleteMultipartUploadResult/>", .protocolViolation), ("{}", .protocolViolation),
+            ("no <ListPartsResult", .protocolViolation), ("<Error></Error>", .unacceptableStatus),
+            ("<Error><Code>AccessDenied</Code></Error>", .unacceptableStatus),
+        ] as [(String, UploadError.Code)]
+    )
+    func noListing(text: String, code: UploadError.Code) throws {
+        let error = try #require(listingError(text))
+        #expect(error.code == code)
+        #expect(!error.isTransient)
+        #expect(error.response?.statusCode == 200)
     }
 
     // MARK: Requests

@@ -285,6 +285,24 @@ struct S3EndingsTests {
         _ = try bench.question()
     }
 
+    @Test(
+        "What is no list fails the upload at once, and its parts are left as they are",
+        arguments: ["<html></html>", "{}", S3.error("AccessDenied")]
+    )
+    func noList(body: String) async throws {
+        let bench = S3.bench(44 * Self.mib, state: S3.state([1: "a"]), S3.listing)
+        let list = try await bench.request()
+        let error = try #require(bench.answer(list, 200, [:], body).failed)
+        #expect(error.code == (body.contains("Error") ? .unacceptableStatus : .protocolViolation))
+        #expect(bench.tags == [1: "a"])
+        bench.machine.resume(list.identifier)
+        #expect(bench.answer(try await bench.request(), 200, [:], S3.error("SlowDown")).retried != nil)
+        bench.machine.resume(list.identifier)
+        let other = S3.list([(1, 8 << 20)]).replacing("ListPartsResult", with: "ListPartsResponse")
+        #expect(bench.answer(try await bench.request(), 200, [:], other).isProceed)
+        #expect(bench.tags == [1: "\"l1\""])
+    }
+
     @Test("Of a body without a length the last part that is there is read again, and not sent")
     func streamCheckpoint() async throws {
         let bench = S3.bench(nil, state: S3.state([1: "a", 2: "b", 4: "d"], partSize: nil))

@@ -230,6 +230,33 @@ extension OverTheWire {
         }
 
         @Test(
+            "What is no list of parts ends the upload at once, and another goes on",
+            arguments: ["<html/>", "{}"]
+        )
+        func noList(body: String) async throws {
+            let lane = try lane { request in
+                switch request.method {
+                case "PUT" where request.numberOfMethod == 2: .stallAfter(100)
+                case "GET" where request.numberOfMethod == 1: .answer(200, body: body)
+                default: nil
+                }
+            }
+            let file = try lane.scratch.file(data)
+            var options = options(lane, lists: true)
+            options.parallelParts = 1
+            let task = lane.uploader.task(for: request(lane), fromFile: file, resuming: .s3Multipart(options))
+            try await eventually { parts(lane) == ["1", "2"] }
+            task.cancel()
+            await task.waitUntilReleased()
+            let again = { lane.uploader.upload(for: request(lane), fromFile: file, resuming: .s3Multipart(options)) }
+            #expect(await Observation(again()).code == .protocolViolation)
+            #expect(lane.server.requests.count { $0.method == "GET" } == 1)
+            #expect(await Observation(again()).error == nil)
+            #expect(parts(lane) == ["1", "2", "2", "3", "4", "5"])
+            expectObject(data, lane)
+        }
+
+        @Test(
             "C73: an upload that fails for good is aborted once, and so is one that is cancelled and gone for everybody"
         )
         func abort() async throws {
