@@ -36,13 +36,7 @@ struct GCSMachine: ResumptionMachine {
     private var stage = Stage.starting
     private var step: Step?
     private var isHeld = false
-    /// What the server has, as it has said last.
-    private var offset: Int64 = 0
-    /// The most that it has ever said.
-    private var best: Int64 = 0
-    /// The server cannot have more than this; `nil` when an earlier process may have sent any number of bytes.
-    private var handedOver: Int64? = 0
-    private var idleCount = 0
+    private var progress = SequentialProgress()
     private var lostCount = 0
     /// What the server says of the session cannot be true. Nobody is to go on with it: an earlier process may have sent
     /// what this one knows that it has not.
@@ -76,11 +70,11 @@ struct GCSMachine: ResumptionMachine {
     private mutating func adopt(_ text: String?) {
         guard let text, let url = URL(string: text), Origin(url) != nil else { return }
         session = Session(text: text, url: url)
-        handedOver = length
+        progress = SequentialProgress(limit: length ?? .max)
         stage = .querying
     }
 
-    var confirmedByteCount: Int64 { offset }
+    var confirmedByteCount: Int64 { progress.offset }
 
     var state: ResumptionState? {
         guard let session, !isBroken, !isFinished else { return nil }
@@ -114,7 +108,7 @@ struct GCSMachine: ResumptionMachine {
             step = .read(from: size)
             return .read(identifier: 0, from: size, count: 1)
         }
-        switch cursor.next(at: offset, alignment: Self.alignment) {
+        switch cursor.next(at: progress.offset, alignment: Self.alignment) {
         case .read(let start, let count):
             step = .read(from: start)
             return .read(identifier: 0, from: start, count: count)
@@ -205,9 +199,8 @@ struct GCSMachine: ResumptionMachine {
     }
 
     private mutating func count(_ bytesSent: Int64, of step: Step) {
-        guard case .chunk(let part) = step, let handedOver else { return }
-        let count = min(max(0, bytesSent), part.upperBound - part.lowerBound)
-        self.handedOver = max(handedOver, part.lowerBound + count)
+        guard case .chunk(let part) = step else { return }
+        progress.sent(min(bytesSent, part.upperBound - part.lowerBound), from: part.lowerBound)
     }
 
     /// What the server has is not known any more, unless nothing was sent to it.
@@ -219,11 +212,11 @@ struct GCSMachine: ResumptionMachine {
     private mutating func ready(from start: Int64, to end: Int64, isEnd: Bool) throws {
         guard end >= start else {
             isBroken = true
-            throw UploadError(.bodyLengthMismatch, detail: "the server has \(start) bytes of a body of \(end)")
+            throw UploadError.shorter(end, than: start)
         }
         if case .verifying(let size, let head, let body) = stage {
             guard isEnd, end == size else { throw violation("it has finished the upload before the body's end") }
-            offset = size
+            progress.complete(size)
             stage = .finished(head, body)
             return
         }
@@ -236,7 +229,6 @@ struct GCSMachine: ResumptionMachine {
         // What was relative, or had a password in it, is not what is used.
         let text = head.headers["Location"].flatMap { URL(string: $0)?.absoluteURL == url ? $0 : nil }
         session = Session(text: text ?? url.absoluteString, url: url)
-        handedOver = 0
         stage = .sending
         return .proceed
     }
@@ -255,29 +247,17 @@ struct GCSMachine: ResumptionMachine {
     }
 
     private mutating func persisted(_ head: ResponseHead, after step: Step) throws -> ResumptionVerdict {
-        let count = try violating { try GCSAnswer.persistedCount(head) }
-        if let length = cursor.length, count > length {
-            throw violation("it claims \(count) bytes of a body of \(length)")
-        }
-        if case .chunk(let part) = step, count > max(part.upperBound, offset) {
-            throw violation("it claims \(count) bytes, \(part.upperBound) were sent")
-        }
-        if let handedOver, count > handedOver {
-            throw violation("it claims \(count) bytes, \(handedOver) were handed over")
+        let part: Range<Int64>? = if case .chunk(let part) = step { part } else { nil }
+        let before = progress.offset
+        try violating {
+            try $0.progress.confirm(try GCSAnswer.persistedCount(head), length: $0.cursor.length, after: part)
         }
         // What is behind the part that was read last has to be read again.
-        if count < offset { cursor = Self.cursor(length, options) }
-        if count > best {
-            idleCount = 0
-        } else if case .chunk = step {
-            idleCount += 1
-        }
-        best = max(best, count)
-        offset = count
+        if progress.offset < before { cursor = Self.cursor(length, options) }
         stage = .sending
-        guard case .chunk = step, idleCount >= Self.idleLimit else { return .proceed }
+        guard part != nil, progress.idleCount >= Self.idleLimit else { return .proceed }
         stage = .querying
-        let detail = "the server has taken nothing of \(idleCount) requests after \(count) bytes"
+        let detail = "the server has taken nothing of \(progress.idleCount) requests after \(progress.offset) bytes"
         return hold(.retry(UploadError(.stalled, detail: detail)))
     }
 
@@ -288,8 +268,8 @@ struct GCSMachine: ResumptionMachine {
 
     /// The session is gone; there is another one, from the body's start, if it may be started.
     private mutating func gone(_ head: ResponseHead, _ body: Data) -> ResumptionVerdict {
-        session = nil
-        (offset, best, idleCount, isBroken) = (0, 0, 0, false)
+        (session, isBroken) = (nil, false)
+        progress.reset()
         cursor = Self.cursor(length, options)
         stage = .starting
         lostCount += 1
@@ -303,9 +283,9 @@ struct GCSMachine: ResumptionMachine {
 
     /// Takes the server's word that the object is there if that can be the body.
     private mutating func finish(_ head: ResponseHead, _ body: Data) throws {
-        let size = try violating { try GCSAnswer.size(head, body) }
+        let size = try violating { _ in try GCSAnswer.size(head, body) }
         guard let length = cursor.length else {
-            guard size ?? 0 <= handedOver ?? .max, size != nil || handedOver == nil else {
+            guard size ?? 0 <= progress.limit, size != nil || progress.limit == .max else {
                 throw violation("it has finished the upload before the body's end")
             }
             // Without a size there is nothing to compare.
@@ -314,16 +294,16 @@ struct GCSMachine: ResumptionMachine {
         }
         if let size {
             if size != length { throw violation("it has \(size) bytes of a body of \(length)") }
-        } else if let handedOver, handedOver < length {
-            throw violation("it has finished the upload of \(length) bytes, \(handedOver) were handed over")
+        } else if progress.limit < length {
+            throw violation("it has finished the upload of \(length) bytes, \(progress.limit) were handed over")
         }
-        offset = length
+        progress.complete(length)
         stage = .finished(head, body)
     }
 
-    private mutating func violating<Value>(_ work: () throws -> Value) throws -> Value {
+    private mutating func violating<Value>(_ work: (inout Self) throws -> Value) throws -> Value {
         do {
-            return try work()
+            return try work(&self)
         } catch {
             isBroken = true
             throw error

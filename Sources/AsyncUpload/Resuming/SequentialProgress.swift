@@ -43,6 +43,11 @@ struct SequentialProgress: Sendable {
         offset = count
     }
 
+    /// The server has all of it, by its own account of what has become of that.
+    mutating func complete(_ length: Int64) {
+        offset = length
+    }
+
     /// The upload begins anew.
     mutating func reset() {
         (offset, limit, best, idleCount) = (0, 0, 0, 0)
