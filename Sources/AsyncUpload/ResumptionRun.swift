@@ -103,7 +103,7 @@ struct ResumptionRun {
             driver.report(story.meter.sent(byteCount, at: now))
         case .interim(let head): machine.receiveInterim(head, for: identifier)
         case .ended(let outcome, let chapter): try await end(identifier, outcome, chapter)
-        case .cancelled(let chapter) where isPaused: chapter.map { story.add($0) }
+        case .cancelled(let chapter) where isPaused: add(chapter, of: steps[identifier])
         case .cancelled(let chapter):
             // Nobody has given it up: without it the upload would wait for ever.
             try await end(identifier, .failure(UploadError(.transferFailed, detail: "it was given up")), chapter)
@@ -183,7 +183,7 @@ struct ResumptionRun {
 
     private mutating func end(_ identifier: Int, _ outcome: ResumptionOutcome, _ chapter: UploadStory?) async throws {
         guard let step = steps.removeValue(forKey: identifier) else { return }
-        if let chapter { story.add(chapter) }
+        add(chapter, of: step)
         if case .response(let head, _) = outcome, !UploadDriver.isRefusal(head.statusCode) {
             driver.queue.accepted(driver.ticket)
         }
@@ -203,6 +203,13 @@ struct ResumptionRun {
         }
     }
 
+    /// Takes in what a step has sent. Only parts of the upload's body count as that: S3, for one, is also sent a list of them.
+    private mutating func add(_ chapter: UploadStory?, of step: Step?) {
+        guard let chapter else { return }
+        story.add(chapter)
+        if step?.part != nil { story.bytesSent += chapter.transactions.reduce(0) { $0 + $1.bytesSent } }
+    }
+
     /// How many bytes of a step's body the server can have.
     private func bytesSent(_ step: Step, _ chapter: UploadStory?) -> Int64 {
         guard let part = step.part, chapter?.transactions.isEmpty == false else { return 0 }
@@ -211,7 +218,6 @@ struct ResumptionRun {
     }
 
     private mutating func finish(_ head: ResponseHead, _ data: Data) -> UploadResponse {
-        story.bytesSent = body.length ?? machine.confirmedByteCount
         let response = story.response(from: UploadStory.Answer(head: head, body: data), at: now)
         driver.report(story.meter.finished(at: now))
         return response

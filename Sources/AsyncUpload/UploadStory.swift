@@ -16,7 +16,7 @@ struct UploadStory: Sendable {
     let hasUnknownLength: Bool
     /// Whether the last request that carried the body has handed over all of it.
     var isBodySent: Bool
-    /// How much of the body that request has handed over.
+    /// How much of the body that request has handed over; of a resumable upload, all its requests.
     var bytesSent: Int64 = 0 {
         didSet { mostBytesSent = max(mostBytesSent, bytesSent) }
     }

@@ -3,6 +3,9 @@ public import Foundation
 /// What an upload cost, and how it went.
 public struct UploadMetrics: Sendable, Hashable {
     /// How many bytes of the body were sent by the last request that carried it.
+    ///
+    /// By all requests together if the upload is resumable: what had to be sent again counts again, and what an earlier upload has sent,
+    /// which this one has gone on with, does not count.
     public var bytesSent: Int64
 
     /// From the upload's first turn to its end.
@@ -46,7 +49,7 @@ extension UploadMetrics {
         /// When it ended, since the upload's first turn.
         public var end: Duration
 
-        /// How many bytes of the body it has handed over to the system.
+        /// How many bytes of its body it has handed over to the system.
         public var bytesSent: Int64
 
         /// The status of the answer; `nil` if there was none.

@@ -115,7 +115,8 @@ extension OverTheWire {
                 #expect(lane.exchanges == ["POST 201", "PATCH -", "HEAD 200", "PATCH 204"])
                 lane.expectStored(data)
                 // Once it is through, the next one is an upload of its own.
-                _ = try await next.response(for: lane.tusRequest, fromFile: file, resuming: .tus())
+                let response = try await next.response(for: lane.tusRequest, fromFile: file, resuming: .tus())
+                #expect(response.metrics.bytesSent == 2_000_000)
                 #expect(lane.exchanges.count { $0 == "POST 201" } == 2)
             }
         }
@@ -123,6 +124,22 @@ extension OverTheWire {
         @Test("A cancelled upload that nobody could go on with is removed, and so is one whose removal is asked for")
         func removal() async throws {
             for isNamed in [false, true] {
+        @Test("Metrics count what an upload has sent itself, also where it fails")
+        func sentBytes() async throws {
+            let lane = try ResumableLane.tus { request in
+                guard request.method == "PATCH" else { return nil }
+                return [1: .stallAfter(1_000_000), 2: .answer(400, afterBody: true)][request.numberOfMethod]
+            }
+            let file = try lane.scratch.file(data)
+            try await cancelInTheMiddle(lane, lane.tusRequest, .file(file), .tus())
+            let failed = await Observation(lane.uploader.upload(for: lane.tusRequest, fromFile: file, resuming: .tus()))
+            #expect((failed.error as? UploadError)?.metrics.bytesSent == 2_000_000)
+            let response = try await lane.uploader.response(for: lane.tusRequest, fromFile: file, resuming: .tus())
+            #expect(lane.exchanges.suffix(3) == ["HEAD 200", "PATCH 400", "HEAD 200"])
+            #expect(response.metrics.bytesSent == 0)
+            lane.expectStored(data)
+        }
+
                 let lane = try stoppingLane()
                 let file = try lane.scratch.file(data)
                 let body: UploadBody = isNamed ? .file(file) : .data(data)

@@ -39,8 +39,9 @@ extension OverTheWire {
         func requests() async throws {
             let lane = try ResumableLane.tus()
             let file = try lane.scratch.file(data)
-            _ = try await lane.uploader.response(for: lane.tusRequest, fromFile: file, resuming: .tus())
+            let response = try await lane.uploader.response(for: lane.tusRequest, fromFile: file, resuming: .tus())
             #expect(lane.exchanges == ["POST 201", "PATCH 204"])
+            #expect(response.metrics.bytesSent == Int64(data.count))
 
             let other = try ResumableLane.tus()
             var options = TusOptions()
@@ -342,3 +343,4 @@ extension OverTheWire {
         }
     }
 }
+            #expect(response.metrics.bytesSent == sent)
