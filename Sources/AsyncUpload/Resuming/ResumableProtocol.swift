@@ -149,10 +149,15 @@ public struct S3MultipartOptions: Sendable {
     /// How many parts are sent at the same time. A body without a length is sent one part at a time.
     public var parallelParts = 4
 
-    /// How many bytes of a body without a length are read at most to see whether one request is enough: 64 MiB unless set.
+    /// How many bytes of a body without a length may be in memory: 64 MiB unless set, 5 MiB at least.
     ///
-    /// Each part of such a body is in memory while it is sent. Parts grow with the body unless ``partSize`` is set: the first thousand
-    /// has 8 MiB each, each further thousand twice as much.
+    /// Each part of a stream is in memory while it is sent. Without a length parts grow with the body up to this limit, since there may be
+    /// 10,000 of them: the first thousand has 8 MiB each, each further thousand twice as much. The limit that is set unless you change it does
+    /// for streams of up to 492 GiB; 256 MiB do for 1.4 TiB, and 1 GiB for 3.8 TiB. A longer stream fails with
+    /// ``UploadError/Code-swift.struct/bodySizeNotAllowed`` once it turns out to be. Parts do not grow if ``partSize`` is set: that, not the limit, is then in
+    /// memory, and ten thousand times as much can be sent. The parts of a stream with a length have at least a ten-thousandth of it.
+    ///
+    /// No more than this is read either to see whether one request is enough, or one part if that is more.
     public var memoryLimit: Int64 = 64 << 20
 
     /// Bodies with up to so many bytes are sent by the upload's own request: 5 MiB unless set, 0 for none.

@@ -132,6 +132,8 @@ struct ResumptionState: Sendable, Hashable, Codable {
     var location: String?
     /// How large the parts are, in bytes.
     var partSize: Int64?
+    /// How large parts are at most that grow with their number.
+    var partSizeLimit: Int64?
     /// By number.
     var parts: [Int: Part] = [:]
     /// When the server forgets the upload.

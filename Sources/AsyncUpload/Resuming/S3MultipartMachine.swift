@@ -3,8 +3,8 @@ import Foundation
 /// One upload to Amazon S3: a small body by the upload's own request, a larger one as a multipart upload, several parts at
 /// the same time, whose requests somebody else signs.
 ///
-/// A body without a length is read one part ahead, and sent one part at a time. Of the memory limit the only use is to bound
-/// how far it is read to see whether it is small; the parts of a body with a length are read as they are sent.
+/// A body without a length is read one part ahead, and sent one part at a time. The memory limit bounds these parts, and how
+/// far it is read to see whether it is small.
 ///
 /// An upload that is gone when it is to be completed, after a reply to that was lost, may have been completed: it
 /// fails, since whoever may only sign requests cannot look whether the object is there. Another process, which does not know
@@ -87,9 +87,9 @@ struct S3MultipartMachine: ResumptionMachine {
         self.contentType = contentType
         self.options = options
         cursor = PartCursor(length: length, partSize: S3PartPlan.usualPart)
-        plan = S3PartPlan(length: length, partSize: options.partSize)
+        plan = S3PartPlan(length: length, partSize: options.partSize, memoryLimit: options.memoryLimit)
         inventory = S3Inventory(plan, length: length)
-        let resumed = S3PartPlan(resumed: state?.partSize)
+        let resumed = S3PartPlan(resumed: state)
         if let state, state.location?.isEmpty == false, resumed.complaint(length: length) == nil {
             (plan, name, stage) = (resumed, state.location, .listing)
             inventory = S3Inventory(plan, length: length, parts: state.parts)
@@ -112,7 +112,13 @@ struct S3MultipartMachine: ResumptionMachine {
 
     var state: ResumptionState? {
         guard let name, !isBroken, !isFinished else { return nil }
-        return ResumptionState(location: name, partSize: plan.partSize, parts: inventory.parts)
+        let limit = plan.partSize == nil ? plan.growthLimit : nil
+        return ResumptionState(
+            location: name,
+            partSize: plan.partSize,
+            partSizeLimit: limit,
+            parts: inventory.parts
+        )
     }
 
     var confirmedByteCount: Int64 { singleByteCount + inventory.byteCount }

@@ -238,30 +238,47 @@ struct S3PartPlanTests {
         #expect(large.complaint(length: 5 << 30) == nil)
         #expect(large.complaint(length: 5 << 30 + 1)?.code == .bodySizeNotAllowed)
         #expect(large.complaint(length: nil)?.code == .bodySizeNotAllowed)
-        #expect(S3PartPlan(resumed: 5).complaint(length: nil)?.code == .bodySizeNotAllowed)
-        #expect(S3PartPlan(resumed: nil).complaint(length: 8 << 40)?.code == .bodySizeNotAllowed)
+        #expect(resumed(partSize: 5).complaint(length: nil)?.code == .bodySizeNotAllowed)
+        #expect(resumed(limit: 5 << 30).complaint(length: 8 << 40)?.code == .bodySizeNotAllowed)
+    }
+
+    private func resumed(partSize: Int64? = nil, limit: Int64? = nil) -> S3PartPlan {
+        S3PartPlan(resumed: ResumptionState(partSize: partSize, partSizeLimit: limit))
     }
 
     @Test(
-        "Parts of a body without a length grow, up to what an object may have",
-        arguments: [Int64(7_000) << 20, 5 << 40]
+        "Parts of a body without a length grow up to the memory limit, and that says how long it may be",
+        arguments: [
+            (nil, 8, 64, 492), (.min, 5, 5, 48), (7, 7, 7, 68), (8, 8, 8, 78), (24, 8, 24, 210), (64, 8, 64, 492),
+            (256, 8, 256, 1492), (1 << 10, 8, 1 << 10, 3992), (.max >> 20, 8, 4 << 10, 7992),
+        ] as [(limit: Int64?, first: Int64, last: Int64, gibibytes: Int64)]
     )
-    func growing(length: Int64) {
-        let plan = S3PartPlan(length: nil, partSize: nil)
+    func growing(limit: Int64?, first: Int64, last: Int64, gibibytes: Int64) {
+        let plan =
+            limit.map { S3PartPlan(length: nil, partSize: nil, memoryLimit: $0 == .min ? .min : $0 << 20) }
+            ?? S3PartPlan(length: nil, partSize: nil)
         #expect(plan.partSize == nil)
         #expect(plan.complaint(length: nil) == nil)
-        #expect(plan.complaint(length: length) == nil)
-        #expect(plan.size(of: 1000) == 8 * Self.mib)
-        #expect(plan.size(of: 1001) == 16 * Self.mib)
-        #expect(plan.size(of: S3PartPlan.partLimit) == 4 << 30)
-        let count = plan.count(length: length)
-        #expect(plan.start(of: count) < length)
-        #expect(plan.start(of: count + 1) >= length)
+        #expect(plan.size(of: 1) == first * Self.mib)
+        #expect(plan.size(of: 1000) == first * Self.mib)
+        #expect(plan.size(of: 1001) == min(2 * first, last) * Self.mib)
+        #expect(plan.size(of: S3PartPlan.partLimit) == last * Self.mib)
+        let longest = plan.start(of: S3PartPlan.partLimit + 1)
+        #expect(longest >> 30 == gibibytes)
+        #expect(plan.complaint(length: longest) == nil)
+        #expect(plan.count(length: longest) == S3PartPlan.partLimit)
+        #expect(plan.complaint(length: longest + 1)?.code == .bodySizeNotAllowed)
+        // Another process cuts in the same places.
+        #expect(resumed(limit: plan.growthLimit) == plan)
     }
 
-    @Test("Parts lie next to each other", arguments: [nil, 5 << 20, 7 << 20 + 1] as [Int64?])
-    func contiguous(partSize: Int64?) {
-        let plan = S3PartPlan(resumed: partSize)
+    @Test(
+        "Parts lie next to each other",
+        arguments: [(nil, nil), (nil, 5 << 30), (nil, 50_000_000), (5 << 20, nil), (7 << 20 + 1, 5 << 30)]
+            as [(Int64?, Int64?)]
+    )
+    func contiguous(partSize: Int64?, limit: Int64?) {
+        let plan = resumed(partSize: partSize, limit: limit)
         for number in 1..<S3PartPlan.partLimit {
             guard plan.start(of: number + 1) == plan.start(of: number) + plan.size(of: number) else {
                 Issue.record("part \(number)")
@@ -278,7 +295,7 @@ struct S3PartPlanTests {
 
     @Test("No number is too large")
     func extremes() {
-        for plan in [S3PartPlan(resumed: nil), S3PartPlan(resumed: .max)] {
+        for plan in [resumed(), resumed(limit: .max), resumed(limit: .min), resumed(partSize: .max)] {
             #expect(plan.start(of: .max) > 0)
             #expect(plan.size(of: .min) > 0)
             #expect(!plan.range(of: .max, length: .max).contains(0))

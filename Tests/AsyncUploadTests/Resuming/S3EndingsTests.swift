@@ -317,6 +317,18 @@ struct S3EndingsTests {
         #expect(try await bench.request().method == "POST")
     }
 
+    @Test("The checkpoint says how far parts grow, whatever the memory limit is now")
+    func checkpointGrowth() throws {
+        var state = S3.state(Dictionary(uniqueKeysWithValues: (1...1001).map { ($0, "t") }), partSize: nil)
+        state.partSizeLimit = 10 << 20
+        let bench = S3.bench(nil, state: state)
+        let last = try bench.read(to: 1000 * (8 << 20) + (10 << 20) + 1)
+        #expect(last.start == 1000 * (8 << 20))
+        #expect(last.count == 10 << 20 + 1)
+        #expect(bench.machine.state?.partSizeLimit == 10 << 20)
+        #expect(try bench.read().start == 1000 * (8 << 20) + (10 << 20))
+    }
+
     @Test("It may turn out to be the body's last one", arguments: [9 << 20, 16 << 20] as [Int64])
     func wholeStreamCheckpoint(end: Int64) async throws {
         let bench = S3.bench(nil, state: S3.state([1: "a", 2: "b"], partSize: 8 << 20))

@@ -224,7 +224,7 @@ struct S3MultipartMachineTests {
         let bench = S3.bench(nil)
         #expect(try bench.read(to: 8 << 20 + 1).verdict?.isProceed == true)
         try bench.reply("u")
-        #expect(bench.machine.state == ResumptionState(location: "u"))
+        #expect(bench.machine.state == ResumptionState(location: "u", partSizeLimit: 64 << 20))
         let first = try await bench.request()
         #expect(first.part == 0..<(8 << 20))
         #expect(bench.isWaiting)
