@@ -17,7 +17,7 @@ final class UploadBroadcast: Sendable {
         var nextReader = 0
         var events: [Int: Events.Continuation] = [:]
         var progressUpdates: [Int: AsyncStream<UploadProgress>.Continuation] = [:]
-        var responses: [CheckedContinuation<UploadResponse, any Error>] = []
+        var responses: [Int: CheckedContinuation<UploadResponse, any Error>] = [:]
 
         mutating func takeNumber() -> Int {
             defer { nextReader += 1 }
@@ -53,7 +53,7 @@ final class UploadBroadcast: Sendable {
         let readers: State? = state.withLock { state in
             guard state.outcome == nil else { return nil }
             state.outcome = outcome
-            defer { (state.events, state.progressUpdates, state.responses) = ([:], [:], []) }
+            defer { (state.events, state.progressUpdates, state.responses) = ([:], [:], [:]) }
             return state
         }
         guard let readers else { return }
@@ -62,7 +62,7 @@ final class UploadBroadcast: Sendable {
             Self.finish(reader, outcome)
         }
         for reader in readers.progressUpdates.values { reader.finish() }
-        for reader in readers.responses { reader.resume(with: outcome) }
+        for reader in readers.responses.values { reader.resume(with: outcome) }
     }
 
     /// A stream of its own for one more reader.
@@ -111,14 +111,22 @@ final class UploadBroadcast: Sendable {
         return stream
     }
 
-    /// Waits for the end. Does not look at cancellation: whoever cancels must end the story.
+    /// Waits for the end, or until the current task is cancelled, which leaves the story alone.
     func response() async throws -> UploadResponse {
-        try await withCheckedThrowingContinuation { continuation in
-            let outcome = state.withLock { state in
-                if state.outcome == nil { state.responses.append(continuation) }
-                return state.outcome
+        let number = state.withLock { $0.takeNumber() }
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let outcome: Outcome? = state.withLock { state in
+                    if let outcome = state.outcome { return outcome }
+                    // Inside, so that who cancels finds the reader unless that is seen here.
+                    guard !Task.isCancelled else { return .failure(CancellationError()) }
+                    state.responses[number] = continuation
+                    return nil
+                }
+                if let outcome { continuation.resume(with: outcome) }
             }
-            if let outcome { continuation.resume(with: outcome) }
+        } onCancel: {
+            state.withLock { $0.responses.removeValue(forKey: number) }?.resume(throwing: CancellationError())
         }
     }
 

@@ -68,10 +68,13 @@ public final class UploadTask: Sendable {
     /// - Throws: ``UploadError``, or `CancellationError` when the upload was cancelled.
     public var response: UploadResponse {
         get async throws {
-            try await withTaskCancellationHandler {
-                try await broadcast.response()
-            } onCancel: {
-                cancel()
+            do {
+                return try await broadcast.response()
+            } catch {
+                // Not where the cancellation is heard of: handlers that are around this one come later, but before this, and may
+                // want what the server has to be removed.
+                if Task.isCancelled { cancel() }
+                throw error
             }
         }
     }
@@ -89,7 +92,8 @@ public final class UploadTask: Sendable {
     /// The removal goes on when readers have got their `CancellationError`; ``Uploader/shutDown(_:)`` waits for it. It is tried for some
     /// seconds where the server says that the upload is in use (409, 423); ``Uploader/Configuration-swift.struct/onActivity`` is told what came of it.
     ///
-    /// What an earlier process has left is removed too, once the upload has had its turn.
+    /// What an earlier process has left is removed too, once the upload has had its turn. What an upload has left that was cancelled without
+    /// this is not, once it has ended.
     ///
     /// - Parameter removingRemote: whether the server's part and the checkpoint are removed; of no meaning for an upload that is not resumable.
     public func cancel(removingRemote: Bool) {

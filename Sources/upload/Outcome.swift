@@ -12,8 +12,7 @@ enum Outcome: Sendable {
     init(of task: UploadTask, removesRemote: Bool = false) async {
         do {
             let response = try await withTaskCancellationHandler {
-                // Awaiting it in the current task would stop the upload, too, in its own way.
-                try await Task { try await task.response }.value
+                try await task.response
             } onCancel: {
                 task.cancel(removingRemote: removesRemote)
             }

@@ -120,6 +120,19 @@ struct UploadBroadcastTests {
         for task in waiting { #expect(try await task.value == 200) }
     }
 
+    @Test("Whoever waits for the response and is cancelled leaves alone, at any time")
+    func cancelledWaiting() async throws {
+        let waiting = (0..<50).map { _ in Task { try await broadcast.response().statusCode } }
+        await Task.yield()
+        for task in waiting.prefix(25) { task.cancel() }
+        for task in waiting.prefix(25) { await #expect(throws: CancellationError.self) { try await task.value } }
+        broadcast.end(.success(response))
+        for task in waiting.dropFirst(25) { #expect(try await task.value == 200) }
+        let late = Task { try await broadcast.response().statusCode }
+        late.cancel()
+        #expect(try await late.value == 200)
+    }
+
     @Test("Readers are told apart: one that leaves does not disturb the others")
     func leavingAlone() async throws {
         let stays = broadcast.makeEvents()

@@ -152,8 +152,37 @@ extension OverTheWire {
             }
         }
 
-        @Test("A removal waits for a lock to go")
-        func lockedRemoval() async throws {
+        /// The task's own handler is called before the one around it.
+        @Test("Whoever awaits the response, and wants a removal when that is cancelled, gets it")
+        func removalByWaitingTask() async throws {
+            let lane = try stoppingLane()
+            let file = try lane.scratch.file(data)
+            let task = lane.uploader.task(for: lane.tusRequest, fromFile: file, resuming: .tus())
+            try await eventually { storedBytes(lane) == 1_000_000 }
+            // Nothing is in flight then that would hold up its end.
+            task.pause()
+            try await eventually { task.currentProgress.isPaused }
+            let isWaiting = Locked(false)
+            let waiting = Task {
+                try await withTaskCancellationHandler {
+                    isWaiting.withLock { $0 = true }
+                    return try await task.response
+                } onCancel: {
+                    // Long enough for the upload to end, were it cancelled already.
+                    let end = ContinuousClock.now + .milliseconds(200)
+                    while lane.uploader.inFlight > 0, ContinuousClock.now < end {}
+                    task.cancel(removingRemote: true)
+                }
+            }
+            try await eventually { isWaiting.withLock { $0 } }
+            waiting.cancel()
+            await #expect(throws: CancellationError.self) { try await waiting.value }
+            await task.waitUntilReleased()
+            #expect(lane.exchanges == ["POST 201", "PATCH -", "DELETE 204"])
+        }
+
+        @Test("A removal waits for a lock to go, asked for or not", arguments: [true, false])
+        func lockedRemoval(isAskedFor: Bool) async throws {
             let lane = try ResumableLane.tus { request in
                 switch request.method {
                 case "PATCH": .stallAfter(1_000_000)
