@@ -123,10 +123,13 @@ extension ResumableProtocol.Kind {
         let length = body.length
         // Only so much of a stream is kept.
         let partSize = body.isStream ? PartCursor.usualPartSize : nil
-        let type = request.value(forHTTPHeaderField: "Content-Type")
+        let field = request.value(forHTTPHeaderField: "Content-Type")
+        let type = field.flatMap { $0.allSatisfy(\.isWhitespace) ? nil : $0 }
         switch self {
         case .tus(var options):
             options.partSize = options.partSize ?? partSize
+            // Its requests have a type of their own. Without that of a form, which has the boundary in it, nobody could read it.
+            if options.metadata["filetype"] == nil { options.metadata["filetype"] = type }
             if options.parallelParts > 1, let length, !body.isStream {
                 return TusConcatenation(request: request, length: length, options: options, state: state)
             }

@@ -66,6 +66,9 @@ public struct TusOptions: Sendable {
 
     /// What the server is told of the upload (`Upload-Metadata`), such as `filename` and `filetype`. Keys are ASCII, without
     /// spaces and commas.
+    ///
+    /// Unless you set `filetype`, it is the body's `Content-Type`, if there is one: that of the request or of the body itself, such as
+    /// that of a form with its boundary. tus has no other place for it.
     public var metadata: [String: String] = [:]
 
     /// How many bytes one request carries at most; `nil` for all that are left. Bodies without a length are sent in parts of 8 MiB

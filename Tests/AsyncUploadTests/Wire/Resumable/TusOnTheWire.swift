@@ -62,7 +62,42 @@ extension OverTheWire {
             #expect(lane.server.requests.first?.header("Upload-Metadata") == "empty,filename \(name)")
         }
 
-        @Test("What breaks goes on where the server is", arguments: BodyKind.allCases)
+        @Test("What the body is arrives as metadata, unless the app says something else", arguments: [1, 3])
+        func bodyType(parallelParts: Int) async throws {
+            var form = MultipartForm()
+            form.append("Ann", name: "author")
+            form.append(.data(data), name: "film")
+            let body = UploadBody.multipart(form)
+            let type = try #require(body.contentType)
+            for (body, field, own, expected) in [
+                (body, nil, nil, type), (body, nil, "a/b", "a/b"), (body, "multipart/mixed", nil, "multipart/mixed"),
+                (.data(data), "video/mp4", nil, "video/mp4"), (.data(data), " ", nil, nil),
+                (.data(data), nil, nil, nil),
+            ] as [(UploadBody, String?, String?, String?)] {
+                let lane = try ResumableLane.tus()
+                var options = TusOptions()
+                options.parallelParts = parallelParts
+                options.metadata["filetype"] = own
+                var request = lane.tusRequest
+                request.setValue(field, forHTTPHeaderField: "Content-Type")
+                _ = try await lane.uploader.response(for: request, from: body, resuming: .tus(options))
+                let sent = lane.server.requests.compactMap { $0.header("Upload-Metadata") }
+                guard let expected else {
+                    #expect(sent == [])
+                    continue
+                }
+                let value = sent.first?.split(separator: " ").last.flatMap { Data(base64Encoded: String($0)) }
+                let text = String(decoding: try #require(value), as: UTF8.self)
+                #expect(sent.count == 1)
+                #expect(sent.first?.hasPrefix("filetype ") == true)
+                #expect(text.hasPrefix(expected))
+                guard let boundary = text.components(separatedBy: "boundary=").dropFirst().first else { continue }
+                let stored = lane.store.uploads.last { $0.isComplete && $0.field("Upload-Concat") != "partial" }
+                #expect(stored?.data?.starts(with: Data("--\(boundary)\r\n".utf8)) == true)
+            }
+        }
+
+        @Test("What breaks goes on where the server is", arguments: BodyKind.endingEarly)
         func interruption(kind: BodyKind) async throws {
             let lane = try ResumableLane.tus {
                 $0.method == "PATCH" && $0.numberOfMethod <= 2 ? .resetAfter(700_000) : nil
