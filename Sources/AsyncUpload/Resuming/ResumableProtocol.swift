@@ -77,6 +77,9 @@ public struct TusOptions: Sendable {
 
     /// How many parts are sent at the same time, each as an upload of its own, to be put together in the end (`concatenation`).
     /// 1 unless set. Only for bodies with a length.
+    ///
+    /// Where the reply to the putting together is lost, it is asked for once more, since tus has no way to look for the outcome: the server may
+    /// have the whole twice then.
     public var parallelParts = 1
 
     /// What the server is known to support; `nil` to ask it where it matters.
