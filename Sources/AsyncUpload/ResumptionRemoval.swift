@@ -4,10 +4,11 @@ import Foundation
 struct ResumptionRemoval: Sendable {
     let driver: UploadDriver
     let home: RequestChain.Home
-    /// Whether a server that does not do it at once is asked again.
+    /// Whether a server that does not do it at once is asked again, unless it only thinks that the upload is still under way.
     let isPatient: Bool
 
     private static let attemptLimit = 6
+    private static let hastyAttemptLimit = 3
 
     /// Takes no longer than some seconds, all together.
     func run(_ removals: [ResumptionRequest]) async {
@@ -29,16 +30,16 @@ struct ResumptionRemoval: Sendable {
     private func remove(_ removal: ResumptionRequest) async -> UploadError? {
         var failure: UploadError?
         var delay = Duration.milliseconds(250)
-        for attempt in 0..<(isPatient ? Self.attemptLimit : 1) {
+        for attempt in 0..<(isPatient ? Self.attemptLimit : Self.hastyAttemptLimit) {
             if attempt > 0 {
                 try? await driver.environment.sleep(delay)
                 delay += delay
             }
             failure = await failureOfOne(removal)
             guard let failure else { return nil }
-            // Somebody is still at it, or so the server thinks.
+            // Somebody is still at it, or so the server thinks: it may not have seen yet that the connection is gone.
             let isLocked = [409, 423].contains(failure.response?.statusCode)
-            guard isLocked || failure.isTransient else { break }
+            guard isLocked || isPatient && failure.isTransient else { break }
         }
         return failure
     }

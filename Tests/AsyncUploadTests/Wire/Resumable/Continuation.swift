@@ -192,7 +192,7 @@ extension OverTheWire {
             }
             let task = lane.uploader.task(for: lane.tusRequest, from: data, resuming: .tus())
             try await eventually { storedBytes(lane) == 1_000_000 }
-            task.cancel(removingRemote: true)
+            task.cancel(removingRemote: isAskedFor)
             await task.waitUntilReleased()
             #expect(lane.exchanges == ["POST 201", "PATCH -", "DELETE 423", "DELETE 423", "DELETE 204"])
         }
