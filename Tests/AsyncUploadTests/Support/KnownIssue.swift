@@ -28,6 +28,11 @@ enum KnownIssue: String, CaseIterable {
         URLSession's own file task may end the process when its exchange ends before the file is through (cancelled, \
         refused, redirected): a read that is still under way resumes a transfer that is gone. It is not used on Linux.
         """
+    /// The native strategy, too.
+    case nativeRepeatsPart = """
+        Where a connection breaks that was used before, URLSession's own task sends its request once more by itself, with \
+        the whole body. A server that has acted on the first one may refuse a part of a resumable upload then.
+        """
 
     /// Runs checks that fail because of this.
     func occurs(sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> Void) async {

