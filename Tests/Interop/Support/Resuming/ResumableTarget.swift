@@ -83,8 +83,7 @@ struct ResumableTarget: Sendable {
             part: { try request("PUT", "partNumber=\($1)&uploadId=\($0)") },
             complete: { try request("POST", "uploadId=\($0)") },
             abort: { try request("DELETE", "uploadId=\($0)") },
-            // moto gives ListPartsResponse in place of ListPartsResult, which the library does not take for a list.
-            list: nil
+            list: { try request("GET", "uploadId=\($0)") }
         )
         s3.partSize = options.partSize
         s3.parallelParts = options.parallelParts
