@@ -71,10 +71,11 @@ public final class UploadTask: Sendable {
             do {
                 return try await broadcast.response()
             } catch {
+                guard Task.isCancelled else { throw error }
                 // Not where the cancellation is heard of: handlers that are around this one come later, but before this, and may
                 // want what the server has to be removed.
-                if Task.isCancelled { cancel() }
-                throw error
+                cancel()
+                return try await broadcast.end()
             }
         }
     }
