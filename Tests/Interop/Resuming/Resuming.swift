@@ -90,5 +90,11 @@ extension Resuming {
 
 extension ResumableServer.Kind {
     /// The size of parts that makes several of a body that is not large. S3 has none below 5 MiB.
-    var partSize: Int64 { self == .moto ? 5 << 20 : 1 << 20 }
+    var partSize: Int64 { isS3 ? 5 << 20 : 1 << 20 }
+
+    /// Whether the length of an upload by tus can be told after its first part.
+    var defersLength: Bool { self != .resumableUpload && self != .seaweedTus }
+
+    /// Whether there is something to read of an upload without bytes. SeaweedFS waits for a part of it, which is not due.
+    var storesNothing: Bool { self != .seaweedTus }
 }

@@ -34,6 +34,7 @@ func requirements() async {
     #expect(hasFormServer || !isRequired)
     let hasResumableServers = await ResumableServer.isInstalled
     #expect(hasResumableServers || !isRequired)
+    #expect(SeaweedFS.isInstalled || !SeaweedFS.isNamed)
 }
 
 extension NginxServer {

@@ -15,12 +15,21 @@ final class ResumableServer: Sendable {
         case tuspyserver
         /// Google Cloud Storage's sessions.
         case gcsEmulator = "gcp-storage-emulator"
-        /// Amazon S3's multipart uploads. It checks no signature, so that URLs need none.
+        /// Amazon S3's multipart uploads. It checks no signature.
         case moto
+        /// tus 1.0.0 into files of SeaweedFS.
+        case seaweedTus = "SeaweedFS, tus"
+        /// Amazon S3's multipart uploads. It checks signatures.
+        case seaweedS3 = "SeaweedFS, S3"
 
         var testDescription: String { rawValue }
 
-        var isTus: Bool { self == .resumableUpload || self == .tuspyserver }
+        var isTus: Bool { self == .resumableUpload || self == .tuspyserver || self == .seaweedTus }
+        var isS3: Bool { self == .moto || self == .seaweedS3 }
+        var isSeaweed: Bool { self == .seaweedTus || self == .seaweedS3 }
+
+        /// Those that there are: SeaweedFS need not be.
+        static let installed = allCases.filter { SeaweedFS.isInstalled || !$0.isSeaweed }
     }
 
     struct Failure: Error {
@@ -28,7 +37,9 @@ final class ResumableServer: Sendable {
     }
 
     let kind: Kind
-    let port: UInt16
+    var port: UInt16 { ports[0] }
+    /// Uploads come to the first one.
+    private let ports: [UInt16]
     private let folder: TemporaryFolder
     private let process: ServerProcess
 
@@ -36,34 +47,36 @@ final class ResumableServer: Sendable {
     init(_ kind: Kind) async throws {
         self.kind = kind
         folder = try TemporaryFolder()
-        (port, process) = try await Self.start(kind, in: folder)
-        if kind == .moto { _ = try await send("PUT", "/uploads") }
+        (ports, process) = try await Self.start(kind, in: folder)
+        if kind.isS3 { _ = try await send("PUT", "/uploads") }
     }
 
-    /// Starts again, at the same port and with the same folder, a server that has ended.
+    /// Starts again, at the same ports and with the same folder, a server that has ended.
     init(again server: ResumableServer) async throws {
-        (kind, folder, port) = (server.kind, server.folder, server.port)
-        let (program, arguments) = try Self.program(kind, port, folder)
+        (kind, folder, ports) = (server.kind, server.folder, server.ports)
+        let (program, arguments) = try Self.program(kind, ports, folder)
         process = try ServerProcess(program, arguments, in: folder)
-        try await Self.waitForAnswer(of: process, port)
+        try await Self.waitForAnswer(of: process, kind, ports)
         guard process.isRunning else { throw Failure(reason: Self.output(in: folder)) }
     }
 
     /// Somebody else may take a port after it was found to be free.
-    private static func start(_ kind: Kind, in folder: TemporaryFolder) async throws -> (UInt16, ServerProcess) {
+    private static func start(_ kind: Kind, in folder: TemporaryFolder) async throws -> ([UInt16], ServerProcess) {
         for _ in 1...5 {
-            let port = try Loopback.freePorts(1)[0]
-            let (program, arguments) = try program(kind, port, folder)
+            let ports = try Loopback.freePorts(kind.isSeaweed ? SeaweedFS.portCount : 1)
+            let (program, arguments) = try program(kind, ports, folder)
             let process = try ServerProcess(program, arguments, in: folder)
-            try await waitForAnswer(of: process, port)
-            if process.isRunning { return (port, process) }
+            try await waitForAnswer(of: process, kind, ports)
+            if process.isRunning { return (ports, process) }
         }
         throw Failure(reason: output(in: folder))
     }
 
-    private static func waitForAnswer(of process: ServerProcess, _ port: UInt16) async throws {
+    private static func waitForAnswer(of process: ServerProcess, _ kind: Kind, _ ports: [UInt16]) async throws {
         try await eventually("no answer from the server", within: .seconds(60)) {
-            !process.isRunning || (try? Loopback.get("/", port: port))?.hasPrefix("HTTP/") == true
+            guard process.isRunning else { return true }
+            guard (try? Loopback.get("/", port: ports[0]))?.hasPrefix("HTTP/") == true else { return false }
+            return !kind.isSeaweed || SeaweedFS.canStore(ports)
         }
     }
 
@@ -73,9 +86,10 @@ final class ResumableServer: Sendable {
 
     private static func program(
         _ kind: Kind,
-        _ port: UInt16,
+        _ ports: [UInt16],
         _ folder: TemporaryFolder
     ) throws -> (program: Program, arguments: [String]) {
+        let port = ports[0]
         guard let python, let env = Program("env") else { throw Failure(reason: "ASYNCUPLOAD_PYTHON names no program") }
         let at = ["--host", "127.0.0.1", "--port", "\(port)"]
         let scripts = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../..")
@@ -100,17 +114,23 @@ final class ResumableServer: Sendable {
             return (try program("gcp-storage-emulator"), ["start"] + at + bucket)
         case .moto:
             return (try program("moto_server"), ["-H", "127.0.0.1", "-p", "\(port)"])
+        case .seaweedTus, .seaweedS3:
+            guard let program = SeaweedFS.program else { throw Failure(reason: "weed is not installed") }
+            return (program, try SeaweedFS.arguments(hasS3: kind.isS3, ports, in: folder))
         }
     }
 
     /// Stops it, and waits until it has ended.
     func end() async {
+        // It would take 15 s over that.
+        guard !kind.isSeaweed else { return await crash() }
         await process.ended()
     }
 
     /// Stops it in the midst of whatever it does, and waits until it has ended.
     func crash() async {
         await process.crash()
+        if kind.isSeaweed { SeaweedFS.removeSockets(ports) }
     }
 }
 
@@ -139,21 +159,15 @@ extension ResumableServer {
     ///
     /// - Parameters:
     ///   - name: of the object, where objects have names.
-    ///   - response: the one that has completed it.
-    func stored(_ name: String, _ response: UploadResponse) async throws -> Data {
+    ///   - url: of the upload, where it is that which has a name.
+    func stored(_ name: String, _ url: URL?) async throws -> Data {
         switch kind {
-        case .resumableUpload: return try await send("GET", "/files/" + identifier(in: response))
+        case .resumableUpload: return try await send("GET", "/files/" + #require(url?.lastPathComponent))
         // It gives nothing back.
-        case .tuspyserver: return try folder.read("files/" + identifier(in: response))
+        case .tuspyserver: return try folder.read("files/" + #require(url?.lastPathComponent))
         case .gcsEmulator: return try await send("GET", "/download/storage/v1/b/uploads/o/\(name)?alt=media")
-        case .moto: return try await send("GET", "/uploads/\(name)")
+        case .moto, .seaweedTus, .seaweedS3: return try await send("GET", "/uploads/\(name)")
         }
-    }
-
-    /// The last response of an upload by tus is the one to its creation or to a part.
-    private func identifier(in response: UploadResponse) throws -> String {
-        let location = response.headers["Location"].flatMap(URL.init(string:)) ?? response.url
-        return try #require(location?.lastPathComponent)
     }
 
     /// What S3 calls an upload that is begun so.
@@ -164,10 +178,9 @@ extension ResumableServer {
 
     /// Asks the server itself, without anything in between.
     private func send(_ method: String, _ path: String) async throws -> Data {
-        var request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:\(port)\(path)")))
+        let url = try #require(URL(string: "http://127.0.0.1:\(port)\(path)"))
+        var request = URLRequest(url: kind.isS3 ? try S3Signer().presigned(method, url) : url)
         request.httpMethod = method
-        // What was stored by one PUT is given by moto to nobody who is nobody.
-        if kind == .moto { request.setValue("AWS test:test", forHTTPHeaderField: "Authorization") }
         let (data, response) = try await URLSession.shared.data(for: request)
         let status = (response as? HTTPURLResponse)?.statusCode ?? 0
         guard (200..<300).contains(status) else { throw Failure(reason: "\(method) \(path): \(status)") }

@@ -13,11 +13,11 @@ final class ResumableServers: Sendable {
     init() async throws {
         // All at the same time: each takes seconds.
         servers = try await withThrowingTaskGroup(of: ResumableServer.self) { group in
-            for kind in ResumableServer.Kind.allCases { group.addTask { try await ResumableServer(kind) } }
+            for kind in ResumableServer.Kind.installed { group.addTask { try await ResumableServer(kind) } }
             return try await group.reduce(into: [:]) { $0[$1.kind] = $1 }
         }
         var fronts: [ResumableServer.Kind: TLSFront] = [:]
-        for route in Route.allCases where route.isSecure {
+        for route in Route.installed where route.isSecure {
             guard let server = servers[route.kind] else { continue }
             fronts[route.kind] = try await TLSFront(of: server.port)
         }
@@ -43,6 +43,11 @@ enum Route: String, CaseIterable, CustomTestStringConvertible {
     case tuspyserver
     case gcsEmulator = "gcp-storage-emulator", gcsEmulatorWithTLS = "gcp-storage-emulator, TLS"
     case moto
+    case seaweedTus = "SeaweedFS, tus", seaweedTusWithTLS = "SeaweedFS, tus, TLS"
+    case seaweedS3 = "SeaweedFS, S3", seaweedS3WithTLS = "SeaweedFS, S3, TLS"
+
+    /// Those to servers that there are.
+    static let installed = allCases.filter { ResumableServer.Kind.installed.contains($0.kind) }
 
     var testDescription: String { rawValue }
 
@@ -52,10 +57,17 @@ enum Route: String, CaseIterable, CustomTestStringConvertible {
         case .tuspyserver: .tuspyserver
         case .gcsEmulator, .gcsEmulatorWithTLS: .gcsEmulator
         case .moto: .moto
+        case .seaweedTus, .seaweedTusWithTLS: .seaweedTus
+        case .seaweedS3, .seaweedS3WithTLS: .seaweedS3
         }
     }
 
-    var isSecure: Bool { self == .resumableUploadWithTLS || self == .gcsEmulatorWithTLS }
+    var isSecure: Bool {
+        switch self {
+        case .resumableUploadWithTLS, .gcsEmulatorWithTLS, .seaweedTusWithTLS, .seaweedS3WithTLS: true
+        case .resumableUpload, .tuspyserver, .gcsEmulator, .moto, .seaweedTus, .seaweedS3: false
+        }
+    }
 }
 
 /// Starts the servers for a suite, and ends them when it is over.

@@ -6,6 +6,8 @@ import Testing
 struct ResumableTarget: Sendable {
     let request: URLRequest
     let resuming: ResumableProtocol
+    /// Where the server speaks S3.
+    let object: S3Object
     private let server: ResumableServer
     private let name: String
 
@@ -32,15 +34,17 @@ struct ResumableTarget: Sendable {
         self.server = server
         name = UUID().uuidString
         let base = "\(isSecure ? "https" : "http")://127.0.0.1:\(port)"
-        request = URLRequest(url: try #require(URL(string: base + Self.path(server.kind, name))))
+        let url = try #require(URL(string: base + Self.path(server.kind, name)))
+        object = S3Object(server: server, name: name, url: url)
+        request = server.kind.isS3 ? try object.request("PUT") : URLRequest(url: url)
         var resuming: ResumableProtocol
         switch server.kind {
-        case .resumableUpload, .tuspyserver: resuming = .tus(Self.tusOptions(name, options))
+        case .resumableUpload, .tuspyserver, .seaweedTus: resuming = .tus(Self.tusOptions(name, options))
         case .gcsEmulator:
             var gcs = GCSOptions()
             gcs.partSize = options.partSize
             resuming = .gcs(gcs)
-        case .moto: resuming = .s3Multipart(Self.s3Options(server, name, base, options))
+        case .moto, .seaweedS3: resuming = .s3Multipart(Self.s3Options(object, options))
         }
         resuming.checkpointIdentifier = options.identifier
         self.resuming = resuming
@@ -52,7 +56,8 @@ struct ResumableTarget: Sendable {
         case .resumableUpload: "/files"
         case .tuspyserver: "/files/"
         case .gcsEmulator: "/upload/storage/v1/b/uploads/o?uploadType=resumable&name=\(name)"
-        case .moto: "/uploads/\(name)"
+        case .moto, .seaweedS3: "/uploads/\(name)"
+        case .seaweedTus: "/.tus/uploads/\(name)"
         }
     }
 
@@ -66,24 +71,13 @@ struct ResumableTarget: Sendable {
         return tus
     }
 
-    private static func s3Options(
-        _ server: ResumableServer,
-        _ name: String,
-        _ base: String,
-        _ options: Options
-    ) -> S3MultipartOptions {
-        let object = "\(base)/uploads/\(name)"
-        @Sendable func request(_ method: String, _ query: String) throws -> URLRequest {
-            var request = URLRequest(url: try #require(URL(string: "\(object)?\(query)")))
-            request.httpMethod = method
-            return request
-        }
+    private static func s3Options(_ object: S3Object, _ options: Options) -> S3MultipartOptions {
         var s3 = S3MultipartOptions(
-            create: { try await server.createMultipartUpload(name) },
-            part: { try request("PUT", "partNumber=\($1)&uploadId=\($0)") },
-            complete: { try request("POST", "uploadId=\($0)") },
-            abort: { try request("DELETE", "uploadId=\($0)") },
-            list: { try request("GET", "uploadId=\($0)") }
+            create: { try await object.server.createMultipartUpload(object.name) },
+            part: { try object.request("PUT", "partNumber=\($1)&uploadId=\($0)") },
+            complete: { try object.request("POST", "uploadId=\($0)") },
+            abort: { try object.request("DELETE", "uploadId=\($0)") },
+            list: { try object.request("GET", "uploadId=\($0)") }
         )
         s3.partSize = options.partSize
         s3.parallelParts = options.parallelParts
@@ -93,6 +87,14 @@ struct ResumableTarget: Sendable {
 
     /// The bytes that the server has, once all of them are there.
     func stored(_ response: UploadResponse) async throws -> Data {
-        try await server.stored(name, response)
+        // The last response of an upload by tus is the one to its creation or to a part.
+        try await stored(at: response.headers["Location"].flatMap(URL.init(string:)) ?? response.url)
+    }
+
+    /// The bytes that the server has, once all of them are there.
+    ///
+    /// - Parameter url: of an upload by tus.
+    func stored(at url: URL?) async throws -> Data {
+        try await server.stored(name, url)
     }
 }
