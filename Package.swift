@@ -26,7 +26,7 @@ let package = Package(
         .testTarget(name: "AsyncUploadTests", dependencies: ["AsyncUpload", "LoopbackServer"]),
         .testTarget(
             name: "InteropTests",
-            dependencies: ["AsyncUpload"],
+            dependencies: ["upload", "AsyncUpload"],
             path: "Tests/Interop",
             exclude: ["constraints.txt", "nginx.conf", "parse_form.py", "tls_front.conf", "tus_app.py"]
         ),

@@ -60,10 +60,12 @@ extension Resuming {
         func target(
             _ route: Route,
             _ plan: [Relay.Interference],
-            _ options: ResumableTarget.Options = .init()
+            _ options: ResumableTarget.Options = .init(),
+            waitsForServer: Bool = false
         ) throws -> (ResumableTarget, Relay) {
             // tuspyserver stands still for 30 s when it is sent to while it still has the connection before.
-            let relay = try Relay(to: servers.port(of: route), plan, waitsForServer: route.kind == .tuspyserver)
+            let waits = waitsForServer || route.kind == .tuspyserver
+            let relay = try Relay(to: servers.port(of: route), plan, waitsForServer: waits)
             let server = try servers.server(route.kind)
             return (try ResumableTarget(at: server, port: relay.port, isSecure: route.isSecure, options), relay)
         }

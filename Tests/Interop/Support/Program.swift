@@ -17,8 +17,15 @@ struct Program: Sendable {
 
     /// Runs it to its end.
     ///
-    /// - Returns: its exit status, and what it had to say.
-    func run(_ arguments: [String], in folder: TemporaryFolder) async throws -> (status: Int32, output: String) {
+    /// - Parameters:
+    ///   - folder: where it runs, and what takes what it prints, in the file `output`.
+    ///   - whileRunning: is given the process once it runs.
+    /// - Returns: its exit status, or the signal that it has ended with as a negative number, and what it had to say.
+    func run(
+        _ arguments: [String],
+        in folder: TemporaryFolder,
+        whileRunning: ((Process) async throws -> Void)? = nil
+    ) async throws -> (status: Int32, output: String) {
         let output = try folder.write("output", Data())
         let process = Process()
         process.executableURL = url
@@ -31,11 +38,14 @@ struct Program: Sendable {
         process.standardError = handle
         let (ends, end) = AsyncStream<Int32>.makeStream()
         process.terminationHandler = { process in
-            end.yield(process.terminationStatus)
+            end.yield(process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus)
             end.finish()
         }
         try process.run()
         try handle.close()
+        // Whatever is thrown, nothing stays behind.
+        defer { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }
+        try await whileRunning?(process)
         guard let status = await ends.first(where: { _ in true }) else { throw CancellationError() }
         return (status, try String(contentsOf: output, encoding: .utf8))
     }

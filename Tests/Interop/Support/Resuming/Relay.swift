@@ -86,6 +86,9 @@ final class Relay: Sendable {
     /// With how many of them the server is done, if it was waited for.
     var settledCount: Int { state.withLock { $0.settledCount } }
 
+    /// How many bytes clients have sent since something happened to a connection for the last time.
+    var byteCount: Int { state.withLock { $0.byteCount } }
+
     /// How many connections there have been.
     var connectionCount: Int { state.withLock { $0.connectionCount } }
 

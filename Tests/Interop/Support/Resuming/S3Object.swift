@@ -21,4 +21,27 @@ struct S3Object: Sendable {
         request.httpMethod = method
         return request
     }
+
+    /// Begins an upload, and says where its parts go, as the tool takes it.
+    func partURLs(_ count: Int) async throws -> Data {
+        let upload = "uploadId=\(try await server.createMultipartUpload(name))"
+        func url(_ method: String, _ query: String) throws -> String? {
+            try request(method, query).url?.absoluteString
+        }
+        return try JSONEncoder().encode(
+            PartURLs(
+                uploadId: String(upload.dropFirst("uploadId=".count)),
+                parts: (1...count).map { try url("PUT", "partNumber=\($0)&\(upload)") },
+                complete: url("POST", upload),
+                list: canList ? url("GET", upload) : nil
+            )
+        )
+    }
+
+    private struct PartURLs: Encodable {
+        let uploadId: String
+        let parts: [String?]
+        let complete: String?
+        let list: String?
+    }
 }
