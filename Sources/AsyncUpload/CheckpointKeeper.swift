@@ -64,22 +64,28 @@ final class CheckpointKeeper: Sendable {
     /// - Parameters:
     ///   - state: `nil` when there is nothing to go on with.
     ///   - isLast: whether nothing can wait. Otherwise a part that is there may be told of a little later.
-    func save(_ state: ResumptionState?, isLast: Bool = false) async throws {
+    /// - Returns: when it is to be kept, if that can wait.
+    @discardableResult
+    func save(_ state: ResumptionState?, isLast: Bool = false) async throws -> ContinuousClock.Instant? {
         let old = saved.withLock { $0?.state }
-        guard let identifier, state != old else { return }
-        if let state, let old, !isLast, state.differsInParts(from: old), notBefore.withLock({ $0 }) ?? .now > .now {
-            return
+        guard let identifier, state != old else { return nil }
+        if let state, let old, !isLast, state.differsInParts(from: old), let notBefore = notBefore.withLock({ $0 }),
+            notBefore > .now
+        {
+            return notBefore
         }
         let start = ContinuousClock.now
         defer { notBefore.withLock { $0 = .now + (.now - start) * Self.pauseFactor } }
         guard let state else {
             try await keeping { try await self.store.remove(identifier) }
-            return saved.withLock { $0 = nil }
+            saved.withLock { $0 = nil }
+            return nil
         }
         var checkpoint = saved.withLock { $0 } ?? blank
         checkpoint.state = state
         try await keeping { [checkpoint] in try await self.store.save(checkpoint, for: identifier) }
         saved.withLock { $0 = checkpoint }
+        return nil
     }
 
     /// Lets go of the checkpoint.

@@ -5,6 +5,8 @@ final class ResumptionControl: Sendable {
         /// What the steps that were given up for it had to say has been said.
         case paused(round: Int)
         case resume
+        /// What is known may be kept now.
+        case save
         /// - Parameters:
         ///   - round: steps of an earlier one are over, whatever they still say.
         ///   - identifier: which step.
@@ -25,7 +27,7 @@ final class ResumptionControl: Sendable {
         switch message {
         case .pause: pause.withLock { $0 = true }
         case .resume: pause.withLock { $0 = false }
-        case .paused, .step: break
+        case .paused, .save, .step: break
         }
         continuation.yield(message)
     }

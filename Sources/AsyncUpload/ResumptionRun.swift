@@ -35,6 +35,8 @@ struct ResumptionRun {
     private var standsStill = false
     /// When the place among the uploads in flight was given up.
     private var asideSince: (now: ContinuousClock.Instant, awake: SuspendingClock.Instant)?
+    /// Waits until what is known may be kept: perhaps nothing else happens for long.
+    private var laterSave: Task<Void, Never>?
 
     init(
         driver: UploadDriver,
@@ -64,7 +66,7 @@ struct ResumptionRun {
         } catch {
             await giveUpSteps()
             // What a step was told last may be what it takes to go on.
-            try? await keeper.save(machine.state, isLast: true)
+            _ = try? await keeper.save(machine.state, isLast: true)
             guard let error = error as? UploadError else { throw error }
             throw story.explained(error, at: now)
         }
@@ -81,7 +83,15 @@ struct ResumptionRun {
             // The stream never ends by itself.
             guard let message = await messages.next() else { throw CancellationError() }
             try await take(message)
-            try await keeper.save(machine.state)
+            try await save()
+        }
+    }
+
+    private mutating func save() async throws {
+        guard let time = try await keeper.save(machine.state), laterSave == nil else { return }
+        laterSave = Task { [control] in
+            try? await Task.sleep(until: time, clock: .continuous)
+            control.send(.save)
         }
     }
 
@@ -90,6 +100,7 @@ struct ResumptionRun {
         case .pause: await pause()
         case .paused(let round): if round == self.round { try await standStill() }
         case .resume: try await resume()
+        case .save: laterSave = nil
         case .step(let round, let identifier, let news):
             guard round == self.round else { return }
             try await take(news, of: identifier)
@@ -176,7 +187,9 @@ struct ResumptionRun {
     }
 
     private mutating func giveUpSteps() async {
+        laterSave?.cancel()
         await endSteps()
+        await laterSave?.value
         (steps, waits) = ([:], [:])
         round += 1
     }
