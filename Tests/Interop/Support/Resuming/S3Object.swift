@@ -11,7 +11,6 @@ struct S3Object: Sendable {
     /// Where clients find it, which is what is signed.
     let url: URL
 
-    /// Whether the server tells the parts of an upload. moto calls the list by another name, which the library does not
     /// A presigned request.
     func request(_ method: String, _ query: String = "", _ signer: S3Signer = S3Signer()) throws -> URLRequest {
         var components = URLComponents(url: url, resolvingAgainstBaseURL: true)
