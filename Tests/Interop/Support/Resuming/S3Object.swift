@@ -32,7 +32,7 @@ struct S3Object: Sendable {
                 uploadId: String(upload.dropFirst("uploadId=".count)),
                 parts: (1...count).map { try url("PUT", "partNumber=\($0)&\(upload)") },
                 complete: url("POST", upload),
-                list: canList ? url("GET", upload) : nil
+                list: url("GET", upload)
             )
         )
     }
