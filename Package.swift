@@ -21,7 +21,7 @@ let package = Package(
             name: "Benchmarks",
             dependencies: ["AllocationCounter", "AsyncUpload", "LoopbackServer"],
             path: "Benchmarks",
-            exclude: ["AllocationCounter", "thresholds.json"]
+            exclude: ["AllocationCounter", "charts.svg", "thresholds.json"]
         ),
         .testTarget(name: "AsyncUploadTests", dependencies: ["AsyncUpload", "LoopbackServer"]),
         .testTarget(

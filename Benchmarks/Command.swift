@@ -33,7 +33,7 @@ enum Command {
 
             \(scenarios.joined())
               --rounds N            measure everything N times (3)
-              --patience SECONDS    who has taken as long in a table sits out its other rounds (6)
+              --patience SECONDS    who has taken as long in a table sits out its other rounds (3)
               --large               a file of 4 GiB, too
               --contestant 'NAME=COMMAND with {file} and {url}'
                                     one more program that sends a file; may be given more than once

@@ -31,7 +31,15 @@ struct JobFiles {
             let handle = try FileHandle(forWritingTo: file(number))
             try handle.truncate(atOffset: UInt64(job.byteCount))
             try handle.close()
+            try bringIntoMemory(file(number))
         }
+    }
+
+    /// Who reads a file first would wait for it.
+    private func bringIntoMemory(_ file: URL) throws {
+        let handle = try FileHandle(forReadingFrom: file)
+        defer { try? handle.close() }
+        while let piece = try handle.read(upToCount: 1 << 20), !piece.isEmpty {}
     }
 }
 

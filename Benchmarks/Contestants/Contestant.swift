@@ -12,8 +12,8 @@ struct Contestant {
 
     let name: String
     let explanation: String
-    /// - Returns: `nil` for a job that it cannot do.
-    let command: (_ job: Job, _ files: JobFiles, _ url: URL) throws -> Command?
+    let canDo: (Job) -> Bool
+    let command: (_ job: Job, _ files: JobFiles, _ url: URL) throws -> Command
     /// How long the uploads took without the start of the process, read from what the program has printed; `nil` when it
     /// does not tell.
     var seconds: (_ output: String) -> Double? = { Double($0.trimmingCharacters(in: .whitespacesAndNewlines)) }
@@ -21,8 +21,8 @@ struct Contestant {
 
 extension Contestant {
     /// Runs it once.
-    func measure(_ job: Job, _ files: JobFiles, _ url: URL) throws -> Measurement? {
-        guard let command = try command(job, files, url) else { return nil }
+    func measure(_ job: Job, _ files: JobFiles, _ url: URL) throws -> Measurement {
+        let command = try command(job, files, url)
         let usage = try ProcessUsage(running: command.program, command.arguments, environment: command.environment)
         return Measurement(
             seconds: usage.seconds,

@@ -12,6 +12,11 @@ enum Platform {
 
         static func streamSocket() -> CInt { socket(AF_INET, SOCK_STREAM, 0) }
 
+        /// Receives what nobody looks at.
+        static func discard(_ descriptor: CInt, _ buffer: UnsafeMutableRawBufferPointer, atMost count: Int64) -> Int {
+            recv(descriptor, buffer.baseAddress, Int(min(Int64(buffer.count), count)), 0)
+        }
+
         static func send(_ descriptor: CInt, _ bytes: UnsafeRawBufferPointer) -> Int {
             Darwin.send(descriptor, bytes.baseAddress, bytes.count, 0)
         }
@@ -32,6 +37,11 @@ enum Platform {
         }
 
         static func streamSocket() -> CInt { socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0) }
+
+        /// Receives what nobody looks at, without copying it.
+        static func discard(_ descriptor: CInt, _ buffer: UnsafeMutableRawBufferPointer, atMost count: Int64) -> Int {
+            recv(descriptor, buffer.baseAddress, Int(min(Int64(buffer.count), count)), CInt(MSG_TRUNC))
+        }
 
         /// Without a signal when nobody is there any more.
         static func send(_ descriptor: CInt, _ bytes: UnsafeRawBufferPointer) -> Int {

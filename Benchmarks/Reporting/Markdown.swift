@@ -14,7 +14,7 @@ struct Markdown {
 
     private static func paragraphs(of section: Report.Section) -> [String] {
         let rule = section.headings.indices.map { $0 == 0 ? "---" : "---:" }
-        let cells = section.cells(figureText: \.median.shortText)
+        let cells = section.cells { spread, _ in spread.median.shortText }
         let rows = [section.headings.map(cell), rule] + cells.map { $0.map(cell) }
         let table = rows.map { "| \($0.joined(separator: " | ")) |" }.joined(separator: "\n")
         return ["**\(line(section.title))**", table] + section.notes.map(line)

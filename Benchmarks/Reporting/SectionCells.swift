@@ -14,9 +14,11 @@ extension Report.Section {
     }
 
     /// The cells of such a table.
-    func cells(figureText: (Spread) -> String) -> [[String]] {
+    func cells(figureText: (Spread, _ isCompared: Bool) -> String) -> [[String]] {
         rows.enumerated().map { index, row in
-            let figures = shows.map { row.spread($0).map(figureText) ?? Self.missing }
+            let figures = shows.map { figure in
+                row.spread(figure).map { figureText($0, figure == comparedFigure) } ?? Self.missing
+            }
             return [row.name] + figures + (comparedFigure.map { [ratioText(at: index, $0)] } ?? [])
         }
     }

@@ -18,7 +18,7 @@ struct Table {
     }
 
     private var grid: [String] {
-        let rows = [section.headings] + section.cells(figureText: \.shortText)
+        let rows = [section.headings] + section.cells { $1 ? $0.shortText : $0.median.shortText }
         let widths = section.headings.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
         let taken = widths.reduce(0) { $0 + $1 + Self.separator.count }
         let bars = [""] + bars(upTo: min(Self.widestBar, Self.width - taken))

@@ -32,7 +32,7 @@ enum Inner: String {
             name: rawValue,
             title: title,
             shows: self == .machinery ? [.nanoseconds, .allocations] : [.milliseconds],
-            rows: zip(rows, measured).map { Report.Row(name: $0.name, rounds: $1 ?? []) }
+            rows: zip(rows, measured).map { Report.Row(name: $0.name, rounds: $1) }
         )
     }
 

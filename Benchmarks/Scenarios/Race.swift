@@ -42,11 +42,11 @@ struct Race {
 
     func run(_ rounds: Rounds) async throws -> Report.Section {
         var section = Report.Section(name: name, title: title, shows: shows, rows: [])
+        let entries = entries.filter { $0.contestant.canDo($0.job) }
         let measured = try await JobFiles.with(entries.map(\.job)) { files in
             try await rounds.measure(entries.count) { try await measure(entries[$0], files[$0]) }
         }
         for (entry, measurements) in zip(entries, measured) {
-            guard let measurements else { continue }
             section.rows.append(
                 Report.Row(
                     name: entry.name,
@@ -55,16 +55,17 @@ struct Race {
                     rounds: measurements
                 )
             )
-            if measurements.count < rounds.count {
-                section.notes.append(
-                    "\(entry.name) was so slow that it had \(measurements.count) of \(rounds.count) rounds."
-                )
-            }
+        }
+        let short = section.rows.filter { $0.rounds.count < rounds.count }.map { "\($0.name) (\($0.rounds.count))" }
+        if !short.isEmpty {
+            section.notes.append(
+                "Fewer rounds than \(rounds.count), since they take long: \(short.joined(separator: ", "))."
+            )
         }
         return section
     }
 
-    private func measure(_ entry: Entry, _ files: JobFiles) async throws -> Measurement? {
+    private func measure(_ entry: Entry, _ files: JobFiles) async throws -> Measurement {
         try await SinkServer.receive(entry.job, entry.server(or: server)) { url in
             try entry.contestant.measure(entry.job, files, url)
         }

@@ -17,9 +17,11 @@ final class LeanSink: Sendable {
         var received: Int64 = 0
     }
 
-    private static let bufferSize = 256 << 10
+    private static let bufferSize = 1 << 20
     private static let headLimit = 64 << 10
-    private static let mark = Array("\r\n\r\n".utf8)
+    private static let name = Array("content-length:".utf8)
+    private static let carriageReturn = UInt8(ascii: "\r")
+    private static let lineFeed = UInt8(ascii: "\n")
     private static let response = Array("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n".utf8)
 
     let port: UInt16
@@ -52,36 +54,66 @@ final class LeanSink: Sendable {
 
     private func serve() {
         var connections: [Connection] = []
+        var requests = [pollfd(fd: listener, events: Int16(POLLIN), revents: 0)]
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.bufferSize, alignment: 64)
         while true {
-            var requests = [pollfd(fd: listener, events: Int16(POLLIN), revents: 0)]
-            requests += connections.map { pollfd(fd: $0.descriptor, events: Int16(POLLIN), revents: 0) }
             guard poll(&requests, nfds_t(requests.count), -1) > 0 else { continue }
             for index in connections.indices.reversed() where requests[index + 1].revents != 0 {
                 if receive(&connections[index], buffer) { continue }
                 close(connections[index].descriptor)
                 connections.remove(at: index)
+                requests.remove(at: index + 1)
             }
-            if requests[0].revents != 0 {
-                let descriptor = accept(listener, nil, nil)
-                if descriptor >= 0 { connections.append(Connection(descriptor: descriptor)) }
-            }
+            guard requests[0].revents != 0 else { continue }
+            let descriptor = accept(listener, nil, nil)
+            guard descriptor >= 0 else { continue }
+            connections.append(Connection(descriptor: descriptor))
+            requests.append(pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0))
         }
     }
 
     /// - Returns: whether the connection goes on.
     private func receive(_ connection: inout Connection, _ buffer: UnsafeMutableRawBufferPointer) -> Bool {
-        let count = recv(connection.descriptor, buffer.baseAddress, buffer.count, 0)
+        let rest = connection.length.map { $0 - connection.received }
+        let count =
+            if let rest {
+                Platform.discard(connection.descriptor, buffer, atMost: rest)
+            } else {
+                recv(connection.descriptor, buffer.baseAddress, buffer.count, 0)
+            }
         guard count > 0 else {
-            if connection.length != nil || !connection.head.isEmpty { counts.withLock { $0.others += 1 } }
+            if rest != nil || !connection.head.isEmpty { counts.withLock { $0.others += 1 } }
             return false
         }
-        return take(UnsafeRawBufferPointer(rebasing: buffer[..<count]), &connection)
+        if rest != nil { return take(count, &connection) }
+        let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<count])
+        if connection.head.isEmpty, let end = Self.headEnd(bytes) { return takeHead(bytes, end, &connection) }
+        connection.head += bytes
+        let head = connection.head
+        return head.withUnsafeBytes { bytes in
+            guard let end = Self.headEnd(bytes) else {
+                let isMeant = bytes.count < Self.headLimit
+                if !isMeant { counts.withLock { $0.others += 1 } }
+                return isMeant
+            }
+            return takeHead(bytes, end, &connection)
+        }
     }
 
-    private func take(_ bytes: UnsafeRawBufferPointer, _ connection: inout Connection) -> Bool {
-        guard let length = connection.length else { return takeHead(bytes, &connection) }
-        connection.received += Int64(bytes.count)
+    private func takeHead(_ bytes: UnsafeRawBufferPointer, _ end: Int, _ connection: inout Connection) -> Bool {
+        connection.head = []
+        guard let length = Self.contentLength(bytes, end) else {
+            counts.withLock { $0.others += 1 }
+            return false
+        }
+        connection.length = length
+        return take(bytes.count - end, &connection)
+    }
+
+    /// - Parameter count: how many bytes of the body have come.
+    private func take(_ count: Int, _ connection: inout Connection) -> Bool {
+        guard let length = connection.length else { return false }
+        connection.received += Int64(count)
         guard connection.received >= length else { return true }
         // Nobody sends a request before the last one is answered.
         let isExact = connection.received == length
@@ -91,45 +123,43 @@ final class LeanSink: Sendable {
             && Self.response.withUnsafeBytes { Platform.send(connection.descriptor, $0) } == Self.response.count
     }
 
-    private func takeHead(_ bytes: UnsafeRawBufferPointer, _ connection: inout Connection) -> Bool {
-        connection.head += bytes
-        guard let end = Self.headEnd(connection.head) else {
-            if connection.head.count < Self.headLimit { return true }
-            counts.withLock { $0.others += 1 }
-            return false
-        }
-        guard let length = Self.contentLength(connection.head[..<end]) else {
-            counts.withLock { $0.others += 1 }
-            return false
-        }
-        let rest = Array(connection.head[end...])
-        connection.head.removeAll(keepingCapacity: true)
-        connection.length = length
-        return rest.withUnsafeBytes { take($0, &connection) }
-    }
-
     /// - Returns: where the body begins.
-    private static func headEnd(_ bytes: [UInt8]) -> Int? {
+    private static func headEnd(_ bytes: UnsafeRawBufferPointer) -> Int? {
         var index = 3
         while index < bytes.count {
             // Only one in four bytes has to be looked at, unless it may belong to the mark.
             switch bytes[index] {
-            case UInt8(ascii: "\n"):
-                if bytes[(index - 3)...index].elementsEqual(mark) { return index + 1 }
+            case lineFeed:
+                if bytes[index - 1] == carriageReturn, bytes[index - 2] == lineFeed, bytes[index - 3] == carriageReturn
+                {
+                    return index + 1
+                }
                 index += 1
-            case UInt8(ascii: "\r"): index += 1
+            case carriageReturn: index += 1
             default: index += 4
             }
         }
         return nil
     }
 
-    private static func contentLength(_ head: ArraySlice<UInt8>) -> Int64? {
-        let name = Array("content-length:".utf8)
-        for line in head.split(separator: UInt8(ascii: "\n")) where line.count > name.count {
-            guard zip(line, name).allSatisfy({ $0 | 0x20 == $1 | 0x20 }) else { continue }
-            let value = line.dropFirst(name.count).filter { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
-            return Int64(String(decoding: value, as: UTF8.self))
+    private static func contentLength(_ bytes: UnsafeRawBufferPointer, _ end: Int) -> Int64? {
+        var line = 0
+        while line < end {
+            var index = 0
+            while index < name.count, line + index < end, bytes[line + index] | 0x20 == name[index] | 0x20 {
+                index += 1
+            }
+            if index == name.count {
+                var length: Int64 = 0
+                for byte in bytes[(line + index)..<end] {
+                    if byte == carriageReturn { return length }
+                    guard byte != UInt8(ascii: " ") else { continue }
+                    guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte), length < 1 << 50 else { return nil }
+                    length = length * 10 + Int64(byte - UInt8(ascii: "0"))
+                }
+            }
+            while line < end, bytes[line] != lineFeed { line += 1 }
+            line += 1
         }
         return nil
     }

@@ -26,8 +26,8 @@ enum SinkServer {
     static func receive<Result>(
         _ job: Job,
         _ kind: Kind,
-        from send: (URL) async throws -> Result?
-    ) async throws -> Result? {
+        from send: (URL) async throws -> Result
+    ) async throws -> Result {
         let (process, input, output) = (Process(), Pipe(), Pipe())
         if kind == .tls {
             try TLSSink.configure(process, job)
@@ -39,7 +39,7 @@ enum SinkServer {
         process.standardOutput = output
         try process.run()
         defer { process.terminate() }
-        guard let result = try await send(try url(from: output.fileHandleForReading)) else { return nil }
+        let result = try await send(try url(from: output.fileHandleForReading))
         try input.fileHandleForWriting.close()
         let report = try output.fileHandleForReading.readToEnd() ?? Data()
         let arrivals = try JSONDecoder().decode(Arrivals.self, from: report)

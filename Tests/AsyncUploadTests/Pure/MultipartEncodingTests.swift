@@ -207,6 +207,19 @@ struct CompositeBodyTests {
         }
     }
 
+    @Test("What is read next of a file begins with a page, whatever is before it", arguments: [1, 150, 4096, 5000])
+    func pages(headSize: Int) throws {
+        let (head, file) = (bytes(headSize, seed: 1), bytes(100_001, seed: 2))
+        let source = CompositeBodySource([head, file, Data("end".utf8)].map(DataBodySource.init))
+        var whole = Data()
+        while case let piece = try source.bytes(at: Int64(whole.count), count: 16 << 10), !piece.isEmpty {
+            whole += piece
+            let isInside = whole.count > headSize && whole.count < headSize + file.count
+            #expect(!isInside || (whole.count - headSize).isMultiple(of: 4096))
+        }
+        #expect(whole == head + file + Data("end".utf8))
+    }
+
     @Test(
         "Of any number of files one is open at a time",
         .enabled(if: Platform.usesFoundationNetworking, "reads /proc")

@@ -74,6 +74,7 @@ private final class Soak: Sendable {
             try await runRound(round * Self.roundSize..<(round + 1) * Self.roundSize)
             // A third of the way everything has been there once that is kept.
             if round == Self.rounds / 3 {
+                await closeConnections()
                 ProcessResources.trimMemory()
                 warm = .current
             }
@@ -84,10 +85,16 @@ private final class Soak: Sendable {
         expect(ends.values.allSatisfy { $0 == 1 }, "uploads ended more than once")
         expect(uploader.inFlight == 0, "\(uploader.inFlight) are in flight")
         guard let warm else { return }
+        await closeConnections()
         ProcessResources.trimMemory()
         let growth = ProcessResources.current.residentSize - warm.residentSize
         expect(ProcessResources.isSanitized || growth < Self.largestGrowth, "memory has grown by \(growth) bytes")
         if let left = try await leftovers(since: warm, in: temporary) { complain(left) }
+    }
+
+    /// How many are kept, to servers that are gone, is chance.
+    private func closeConnections() async {
+        await uploader.reset()
     }
 
     private func expect(_ condition: Bool, _ text: @autoclosure () -> String) {
