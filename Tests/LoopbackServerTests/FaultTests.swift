@@ -45,7 +45,7 @@ extension LoopbackServerTests {
 
         @Test func readsAtTheGivenRate() async throws {
             // The order of events is what is checked: the quick exchange, begun later, is over long before.
-            server.route("PUT", "/a", LoopbackServer.accept(bytesPerSecond: 50))
+            server.route("PUT", "/a", LoopbackServer.accept(bytesPerSecond: 5))
             server.route("PUT", "/b", LoopbackServer.accept())
             let start = ContinuousClock.now
             try client.write("\(put)0123456789")
@@ -55,7 +55,7 @@ extension LoopbackServerTests {
             #expect(try quick.readResponse().status == 200)
             #expect(server.requests[0].bodyByteCount < 10)
             #expect(try client.readResponse().status == 200)
-            #expect(ContinuousClock.now - start >= .milliseconds(200))
+            #expect(ContinuousClock.now - start >= .seconds(2))
             #expect(server.requests[0].bodyByteCount == 10)
         }
 
