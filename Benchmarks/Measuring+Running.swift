@@ -38,14 +38,14 @@ extension Command.Measuring {
 
     /// A section that no scenario has would never be missed.
     private func check(names thresholds: [Threshold]) throws {
-        let known = Scenario.allCases.flatMap(\.sectionNames)
+        let known = Scenario.allCases.flatMap { $0.sectionNames(setting) }
         if let unknown = thresholds.first(where: { !known.contains($0.section) }) {
             throw Failure(description: "no scenario has a table \(unknown.section), which a threshold is for")
         }
     }
 
     private func check(_ report: Report, _ thresholds: Thresholds) throws {
-        let run = scenarios.flatMap(\.sectionNames)
+        let run = scenarios.flatMap { $0.sectionNames(setting) }
         let verdicts = Thresholds(entries: thresholds.entries.filter { run.contains($0.section) })
             .check(report, margin: margin)
         for verdict in verdicts { print(verdict) }

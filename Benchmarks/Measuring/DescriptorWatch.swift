@@ -1,7 +1,7 @@
 import Foundation
 
 /// Looks now and then how many descriptors a process has open.
-// `state` is locked by `condition`.
+// `condition` protects `most` and `isOver`.
 final class DescriptorWatch: @unchecked Sendable {
     private let condition = NSCondition()
     private var most: Int?

@@ -10,7 +10,6 @@ extension Report {
         get throws {
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-            encoder.dateEncodingStrategy = .iso8601
             // A single odd figure must not cost all the others.
             encoder.nonConformingFloatEncodingStrategy = .convertToString(
                 positiveInfinity: Self.infinity,
@@ -23,7 +22,6 @@ extension Report {
 
     init(json: Data) throws {
         let decoder = JSONDecoder()
-        decoder.dateDecodingStrategy = .iso8601
         decoder.nonConformingFloatDecodingStrategy = .convertFromString(
             positiveInfinity: Self.infinity,
             negativeInfinity: Self.negativeInfinity,

@@ -23,6 +23,30 @@ enum TLSSink {
         return path
     }
 
+    static let raceName = "tls-1GiB"
+
+    /// One file of 1 GiB by whoever can be told whom to trust.
+    static func race(_ setting: Setting) async throws -> Report.Section {
+        if let missing = whatIsMissing {
+            let notes = ["There is no \(missing)."]
+            return Report.Section(name: raceName, title: "TLS", shows: [], rows: [], notes: notes)
+        }
+        return try await TemporaryFolder.with { folder in
+            var job = Job(byteCount: 1 << 30)
+            job.authority = try makeCertificate(in: folder)
+            return try await Race(
+                raceName,
+                "One file of 1 GiB through TLS",
+                on: .tls,
+                job,
+                setting.contestants,
+                shows: [
+                    .megabytesPerSecond, .processMegabytesPerSecond, .processorSecondsPerGibibyte, .peakMebibytes,
+                ]
+            ).run(setting.rounds)
+        }
+    }
+
     static func configure(_ process: Process, _ job: Job) throws {
         guard let authority = job.authority, let python = Contestant.find("python3") else {
             throw Failure(description: "there is no python3, or no certificate")

@@ -111,18 +111,8 @@ final class UploadBroadcast: Sendable {
         return stream
     }
 
-    /// Waits for the end, whether the current task is cancelled or not.
-    func end() async throws -> UploadResponse {
-        try await withCheckedThrowingContinuation { continuation in
-            let outcome = state.withLock { state in
-                if state.outcome == nil { state.responses[state.takeNumber()] = continuation }
-                return state.outcome
-            }
-            if let outcome { continuation.resume(with: outcome) }
-        }
-    }
-
-    /// Waits for the end, or until the current task is cancelled, which leaves the story alone.
+    /// Waits for the end, or until the current task is cancelled, which leaves the story alone. A story that has ended is told
+    /// to a cancelled task, too.
     func response() async throws -> UploadResponse {
         let number = state.withLock { $0.takeNumber() }
         return try await withTaskCancellationHandler {

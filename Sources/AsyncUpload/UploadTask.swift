@@ -75,7 +75,7 @@ public final class UploadTask: Sendable {
                 // Not where the cancellation is heard of: handlers that are around this one come later, but before this, and may
                 // want what the server has to be removed.
                 cancel()
-                return try await broadcast.end()
+                return try await broadcast.response()
             }
         }
     }

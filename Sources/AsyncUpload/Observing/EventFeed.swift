@@ -69,13 +69,7 @@ private final class FeedTransport: Transport {
     func send(_ outgoing: OutgoingRequest) async throws -> Transfer {
         let (events, continuation) = TransferEvents.makeStream()
         let exchange = Exchange(
-            machine: TransferMachine(
-                body: .length(outgoing.body?.length),
-                responseBodyLimit: outgoing.responseBodyLimit,
-                method: outgoing.request.httpMethod,
-                limits: outgoing.limits,
-                at: .now
-            ),
+            machine: TransferMachine(outgoing, at: .now),
             continuation: continuation,
             ended: Gate()
         )

@@ -90,6 +90,19 @@ struct TransferMachine {
         gate = ProgressGate(total: bodyLength)
     }
 
+    /// For a request.
+    ///
+    /// - Parameter body: what the transport has made of the request's; `nil` where it is sent as it is.
+    init(_ outgoing: OutgoingRequest, body: Body? = nil, at now: Instant) {
+        self.init(
+            body: body ?? outgoing.body.map { .length($0.length) } ?? .none,
+            responseBodyLimit: outgoing.responseBodyLimit,
+            method: outgoing.request.httpMethod,
+            limits: outgoing.limits,
+            at: now
+        )
+    }
+
     /// Whether the library's failure is all there is to say of the end.
     var hasNoReason: Bool { failure == nil }
 

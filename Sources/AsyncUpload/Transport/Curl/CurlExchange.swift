@@ -49,13 +49,7 @@
             self.sockets = sockets
             self.onEvents = onEvents
             self.onReadable = onReadable
-            machine = TransferMachine(
-                body: outgoing.body.map { .length($0.length) } ?? .none,
-                responseBodyLimit: outgoing.responseBodyLimit,
-                method: outgoing.request.httpMethod,
-                limits: outgoing.limits,
-                at: .now
-            )
+            machine = TransferMachine(outgoing, at: .now)
             parser = ResponseHeadParser(url: outgoing.request.url)
             errorText.initialize(repeating: 0, count: CurlOption.Value.errorBufferSize)
             setHeaderFields(outgoing.request)

@@ -56,10 +56,8 @@ actor SessionDelegate {
             continuation: continuation,
             reader: makeReader(for: outgoing.request, body, number: number),
             machine: TransferMachine(
-                body: body.map { .length($0.length) } ?? .none,
-                responseBodyLimit: outgoing.responseBodyLimit,
-                method: outgoing.request.httpMethod,
-                limits: outgoing.limits,
+                outgoing,
+                body: body.map { .length($0.length) } ?? TransferMachine.Body.none,
                 at: .now
             )
         )

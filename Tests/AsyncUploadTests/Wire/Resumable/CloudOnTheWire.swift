@@ -128,30 +128,6 @@ extension OverTheWire {
             return lane
         }
 
-        /// What an app's own server would do.
-        private func options(_ lane: ResumableLane, lists: Bool = false) -> S3MultipartOptions {
-            let url = lane.server.url("/bucket/key")
-            let uploader = Uploader()
-            @Sendable func request(_ method: String, _ query: String) -> URLRequest {
-                var components = URLComponents(url: url, resolvingAgainstBaseURL: false) ?? URLComponents()
-                components.percentEncodedQuery = query
-                return URLRequest(url: components.url ?? url, method: method)
-            }
-            var options = S3MultipartOptions(
-                create: {
-                    let answer = try await uploader.send(request("POST", "uploads")).text()
-                    return answer.components(separatedBy: "<UploadId>").last?.components(separatedBy: "<").first ?? ""
-                },
-                part: { request("PUT", "partNumber=\($1)&uploadId=\($0)") },
-                complete: { request("POST", "uploadId=\($0)") },
-                abort: { request("DELETE", "uploadId=\($0)") }
-            )
-            if lists { options.list = { request("GET", "uploadId=\($0)") } }
-            options.partSize = 5 << 20
-            options.parallelParts = 3
-            return options
-        }
-
         private func expectObject(
             _ data: Data,
             _ lane: ResumableLane,
@@ -169,8 +145,6 @@ extension OverTheWire {
             }
         }
 
-        private func request(_ lane: ResumableLane) -> URLRequest { lane.lane.request("/bucket/key") }
-
         @Test("Every kind of body arrives, small ones by one request", arguments: BodyKind.allCases)
         func bodies(kind: BodyKind) async throws {
             for size in [0, 1, 5 << 20, (5 << 20) + 1, 10 << 20, 22_000_000] {
@@ -178,9 +152,9 @@ extension OverTheWire {
                 let data = bytes(size)
                 let seen = await Observation(
                     lane.uploader.upload(
-                        for: request(lane),
+                        for: lane.s3Request,
                         from: try kind.body(data, in: lane.scratch),
-                        resuming: .s3Multipart(options(lane))
+                        resuming: .s3Multipart(lane.s3Options())
                     )
                 )
                 #expect(seen.error == nil, "\(size)")
@@ -198,9 +172,9 @@ extension OverTheWire {
                     ? .resetAfter(1_000_000) : nil
             }
             _ = try await lane.uploader.response(
-                for: request(lane),
+                for: lane.s3Request,
                 from: data,
-                resuming: .s3Multipart(options(lane))
+                resuming: .s3Multipart(lane.s3Options())
             )
             expectObject(data, lane)
             let sent = parts(lane)
@@ -219,14 +193,14 @@ extension OverTheWire {
                     ? .stallAfter(100) : nil
             }
             let file = try lane.scratch.file(data)
-            var options = options(lane, lists: lists)
+            var options = lane.s3Options(lists: lists)
             options.parallelParts = 1
-            let task = lane.uploader.task(for: request(lane), fromFile: file, resuming: .s3Multipart(options))
+            let task = lane.uploader.task(for: lane.s3Request, fromFile: file, resuming: .s3Multipart(options))
             try await eventually { parts(lane) == ["1", "2", "3", "4"] }
             task.cancel()
             await task.waitUntilReleased()
             let response = try await lane.uploader.response(
-                for: request(lane),
+                for: lane.s3Request,
                 fromFile: file,
                 resuming: .s3Multipart(options)
             )
@@ -249,13 +223,13 @@ extension OverTheWire {
                 }
             }
             let file = try lane.scratch.file(data)
-            var options = options(lane, lists: true)
+            var options = lane.s3Options(lists: true)
             options.parallelParts = 1
-            let task = lane.uploader.task(for: request(lane), fromFile: file, resuming: .s3Multipart(options))
+            let task = lane.uploader.task(for: lane.s3Request, fromFile: file, resuming: .s3Multipart(options))
             try await eventually { parts(lane) == ["1", "2"] }
             task.cancel()
             await task.waitUntilReleased()
-            let again = { lane.uploader.upload(for: request(lane), fromFile: file, resuming: .s3Multipart(options)) }
+            let again = { lane.uploader.upload(for: lane.s3Request, fromFile: file, resuming: .s3Multipart(options)) }
             #expect(await Observation(again()).code == .protocolViolation)
             #expect(lane.server.requests.count { $0.method == "GET" } == 1)
             #expect(await Observation(again()).error == nil)
@@ -270,9 +244,9 @@ extension OverTheWire {
             let failing = try lane { $0.target.contains("partNumber=2") ? .answer(400) : nil }
             let seen = await Observation(
                 failing.uploader.upload(
-                    for: request(failing),
+                    for: failing.s3Request,
                     from: data,
-                    resuming: .s3Multipart(options(failing))
+                    resuming: .s3Multipart(failing.s3Options())
                 )
             )
             #expect(seen.refusedStatus == 400)
@@ -280,9 +254,9 @@ extension OverTheWire {
 
             let cancelled = try lane { $0.target.contains("partNumber=2") ? .stallAfter(10) : nil }
             let task = cancelled.uploader.task(
-                for: request(cancelled),
+                for: cancelled.s3Request,
                 from: data,
-                resuming: .s3Multipart(options(cancelled))
+                resuming: .s3Multipart(cancelled.s3Options())
             )
             try await eventually { parts(cancelled).contains("2") }
             task.cancel(removingRemote: true)
@@ -297,9 +271,9 @@ extension OverTheWire {
                 return isCompletion && request.numberOfMethod == 2 ? .lateError("InternalError") : nil
             }
             _ = try await lane.uploader.response(
-                for: request(lane),
+                for: lane.s3Request,
                 from: data,
-                resuming: .s3Multipart(options(lane))
+                resuming: .s3Multipart(lane.s3Options())
             )
             expectObject(data, lane)
             #expect(lane.server.requests.count { $0.method == "POST" } == 3)
@@ -309,7 +283,7 @@ extension OverTheWire {
         func truncatedAnswer() async throws {
             let lane = try lane { $0.method == "POST" && $0.target.contains("uploadId") ? .shortBody(60) : nil }
             let seen = await Observation(
-                lane.uploader.upload(for: request(lane), from: data, resuming: .s3Multipart(options(lane)))
+                lane.uploader.upload(for: lane.s3Request, from: data, resuming: .s3Multipart(lane.s3Options()))
             )
             // It was complete, and the identifier is gone with that: nobody but the app can look.
             #expect(seen.code == .uploadExpired)
@@ -321,9 +295,9 @@ extension OverTheWire {
             let body =
                 hasLength ? UploadBody.stream(pieces(of: data), length: Int64(data.count)) : .stream(pieces(of: data))
             _ = try await lane.uploader.response(
-                for: request(lane),
+                for: lane.s3Request,
                 from: body,
-                resuming: .s3Multipart(options(lane))
+                resuming: .s3Multipart(lane.s3Options())
             )
             expectObject(data, lane)
         }
@@ -331,10 +305,10 @@ extension OverTheWire {
         @Test("A signature that is refused by the app, in whatever way, ends the upload")
         func noSignature() async throws {
             let lane = try lane()
-            var options = options(lane)
+            var options = lane.s3Options()
             options.part = { _, _ in throw CancellationError() }
             let seen = await Observation(
-                lane.uploader.upload(for: request(lane), from: data, resuming: .s3Multipart(options))
+                lane.uploader.upload(for: lane.s3Request, from: data, resuming: .s3Multipart(options))
             )
             #expect(seen.code == .interceptorFailed)
         }
@@ -348,7 +322,7 @@ extension OverTheWire {
                 try exchange.respond(200, headers: [("ETag", "\"e\"")])
             }
             let uploader = Uploader { $0.interceptors = [BearerTokenInterceptor { _ in "secret" }] }
-            var options = options(lane)
+            var options = lane.s3Options()
             options.create = { "u" }
             options.part = { _, number in
                 var request = URLRequest(url: elsewhere.url("/\(number)"), method: "PUT")
@@ -357,7 +331,7 @@ extension OverTheWire {
             }
             options.complete = { _ in throw UploadError(.invalidRequest) }
             let seen = await Observation(
-                uploader.upload(for: request(lane), from: data, resuming: .s3Multipart(options))
+                uploader.upload(for: lane.s3Request, from: data, resuming: .s3Multipart(options))
             )
             #expect(seen.code == .invalidRequest)
             #expect(elsewhere.requests.count == 5)
@@ -375,12 +349,12 @@ extension OverTheWire {
             let lane = try ResumableLane(.count)
             S3Server(store: lane.store).install(on: lane.server)
             let file = try lane.scratch.sparseFile(2 << 30)
-            var options = options(lane)
+            var options = lane.s3Options()
             options.partSize = 8 << 20
             try ProcessResources.resetPeak()
             let before = ProcessResources.current.residentSize
             _ = try await lane.uploader.response(
-                for: request(lane),
+                for: lane.s3Request,
                 fromFile: file,
                 resuming: .s3Multipart(options)
             )

@@ -24,6 +24,18 @@ extension OverTheWire {
 
         private func storedBytes(_ lane: ResumableLane) -> Int64 { lane.store.uploads.first?.offset ?? 0 }
 
+        /// Begins an upload, and returns when the server has stopped.
+        private func taskInTheMiddle(
+            _ lane: ResumableLane,
+            _ request: URLRequest,
+            _ body: UploadBody,
+            _ resuming: ResumableProtocol
+        ) async throws -> UploadTask {
+            let task = lane.uploader.task(for: request, from: body, resuming: resuming)
+            try await eventually { storedBytes(lane) == 1_000_000 }
+            return task
+        }
+
         /// Begins an upload, and cancels it when the server has stopped.
         private func cancelInTheMiddle(
             _ lane: ResumableLane,
@@ -31,8 +43,7 @@ extension OverTheWire {
             _ body: UploadBody,
             _ resuming: ResumableProtocol
         ) async throws {
-            let task = lane.uploader.task(for: request, from: body, resuming: resuming)
-            try await eventually { storedBytes(lane) == 1_000_000 }
+            let task = try await taskInTheMiddle(lane, request, body, resuming)
             task.cancel()
             await task.waitUntilReleased()
         }
@@ -41,8 +52,7 @@ extension OverTheWire {
         func pause(kind: BodyKind) async throws {
             let lane = try stoppingLane()
             let body = try kind.body(data, in: lane.scratch)
-            let task = lane.uploader.task(for: lane.tusRequest, from: body, resuming: .tus())
-            try await eventually { storedBytes(lane) == 1_000_000 }
+            let task = try await taskInTheMiddle(lane, lane.tusRequest, body, .tus())
             task.pause()
             try await eventually { task.currentProgress.isPaused }
             try await lane.server.wait { $0.openConnectionCount == 0 }
@@ -62,8 +72,7 @@ extension OverTheWire {
                 $0.maximumUploadsInFlight = 1
             }
             let file = try lane.scratch.file(data)
-            let task = lane.uploader.task(for: lane.tusRequest, fromFile: file, resuming: .tus())
-            try await eventually { storedBytes(lane) == 1_000_000 }
+            let task = try await taskInTheMiddle(lane, lane.tusRequest, .file(file), .tus())
             task.pause()
             task.pause()
             try await eventually { task.currentProgress.isPaused }
@@ -93,8 +102,7 @@ extension OverTheWire {
         func cancelPaused() async throws {
             let lane = try stoppingLane()
             let file = try lane.scratch.file(data)
-            let task = lane.uploader.task(for: lane.tusRequest, fromFile: file, resuming: .tus())
-            try await eventually { storedBytes(lane) == 1_000_000 }
+            let task = try await taskInTheMiddle(lane, lane.tusRequest, .file(file), .tus())
             task.pause()
             try await eventually { task.currentProgress.isPaused }
             task.cancel()
@@ -146,8 +154,7 @@ extension OverTheWire {
                 let lane = try stoppingLane()
                 let file = try lane.scratch.file(data)
                 let body: UploadBody = isNamed ? .file(file) : .data(data)
-                let task = lane.uploader.task(for: lane.tusRequest, from: body, resuming: .tus())
-                try await eventually { storedBytes(lane) == 1_000_000 }
+                let task = try await taskInTheMiddle(lane, lane.tusRequest, body, .tus())
                 if isNamed { task.cancel(removingRemote: true) } else { task.cancel() }
                 await task.waitUntilReleased()
                 #expect(lane.exchanges == ["POST 201", "PATCH -", "DELETE 204"])
@@ -160,8 +167,7 @@ extension OverTheWire {
         func removalByWaitingTask() async throws {
             let lane = try stoppingLane()
             let file = try lane.scratch.file(data)
-            let task = lane.uploader.task(for: lane.tusRequest, fromFile: file, resuming: .tus())
-            try await eventually { storedBytes(lane) == 1_000_000 }
+            let task = try await taskInTheMiddle(lane, lane.tusRequest, .file(file), .tus())
             // Nothing is in flight then that would hold up its end.
             task.pause()
             try await eventually { task.currentProgress.isPaused }
@@ -193,8 +199,7 @@ extension OverTheWire {
                 default: nil
                 }
             }
-            let task = lane.uploader.task(for: lane.tusRequest, from: data, resuming: .tus())
-            try await eventually { storedBytes(lane) == 1_000_000 }
+            let task = try await taskInTheMiddle(lane, lane.tusRequest, .data(data), .tus())
             task.cancel(removingRemote: isAskedFor)
             await task.waitUntilReleased()
             #expect(lane.exchanges == ["POST 201", "PATCH -", "DELETE 423", "DELETE 423", "DELETE 204"])
@@ -228,8 +233,7 @@ extension OverTheWire {
             let folder = try ScratchFolder()
             let lane = try stoppingLane(checkpoints: DirectoryCheckpointStore(folder.path("state")))
             let file = try lane.scratch.file(data)
-            let task = lane.uploader.task(for: lane.tusRequest, fromFile: file, resuming: .tus())
-            try await eventually { storedBytes(lane) == 1_000_000 }
+            let task = try await taskInTheMiddle(lane, lane.tusRequest, .file(file), .tus())
             let other = Uploader { $0.checkpointStore = DirectoryCheckpointStore(folder.path("state")) }
             for uploader in [lane.uploader, other] {
                 let seen = await Observation(
@@ -286,8 +290,7 @@ extension OverTheWire {
         func otherMetadata() async throws {
             let lane = try stoppingLane()
             let file = try lane.scratch.file(data)
-            let task = lane.uploader.task(for: lane.tusRequest, fromFile: file, resuming: .tus())
-            try await eventually { storedBytes(lane) == 1_000_000 }
+            let task = try await taskInTheMiddle(lane, lane.tusRequest, .file(file), .tus())
             var options = TusOptions()
             options.metadata = ["filename": "other"]
             _ = try await lane.uploader.response(for: lane.tusRequest, fromFile: file, resuming: .tus(options))

@@ -58,6 +58,31 @@ struct ResumableLane {
 
     var tusRequest: URLRequest { lane.request("/files", method: "POST") }
     var draftRequest: URLRequest { lane.request("/upload", method: "POST") }
+    var s3Request: URLRequest { lane.request("/bucket/key") }
+
+    /// What an app's own server would do.
+    func s3Options(lists: Bool = false) -> S3MultipartOptions {
+        let url = server.url("/bucket/key")
+        let uploader = Uploader()
+        @Sendable func request(_ method: String, _ query: String) -> URLRequest {
+            var components = URLComponents(url: url, resolvingAgainstBaseURL: false) ?? URLComponents()
+            components.percentEncodedQuery = query
+            return URLRequest(url: components.url ?? url, method: method)
+        }
+        var options = S3MultipartOptions(
+            create: {
+                let answer = try await uploader.send(request("POST", "uploads")).text()
+                return answer.components(separatedBy: "<UploadId>").last?.components(separatedBy: "<").first ?? ""
+            },
+            part: { request("PUT", "partNumber=\($1)&uploadId=\($0)") },
+            complete: { request("POST", "uploadId=\($0)") },
+            abort: { request("DELETE", "uploadId=\($0)") }
+        )
+        if lists { options.list = { request("GET", "uploadId=\($0)") } }
+        options.partSize = 5 << 20
+        options.parallelParts = 3
+        return options
+    }
 
     /// Whether the server sees a request once for each time that it is sent: where a connection breaks that was used before,
     /// `URLSession` sends it, or only its head, once more by itself.

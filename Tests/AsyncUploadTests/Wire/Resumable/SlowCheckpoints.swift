@@ -31,21 +31,10 @@ extension OverTheWire {
             let lane = try ResumableLane(checkpoints: checkpoints)
             S3Server(store: lane.store) { $0.target.contains("partNumber=5&") ? .stallAfter(1000) : nil }
                 .install(on: lane.server)
-            let base = lane.server.url("/bucket/key").absoluteString
-            @Sendable func request(_ method: String, _ query: String) throws -> URLRequest {
-                URLRequest(url: try #require(URL(string: "\(base)?\(query)")), method: method)
-            }
-            var options = S3MultipartOptions(
-                create: {
-                    let answer = try await Uploader().send(request("POST", "uploads")).text()
-                    return try String(#require(answer.firstMatch(of: /<UploadId>(.+)<\/UploadId>/)?.1))
-                },
-                part: { try request("PUT", "partNumber=\($1)&uploadId=\($0)") },
-                complete: { try request("POST", "uploadId=\($0)") }
-            )
-            (options.partSize, options.parallelParts) = (5 << 20, 5)
+            var options = lane.s3Options()
+            options.parallelParts = 5
             let task = lane.uploader.task(
-                for: lane.lane.request("/bucket/key"),
+                for: lane.s3Request,
                 fromFile: try lane.scratch.file(bytes(22_000_000)),
                 resuming: .s3Multipart(options)
             )
