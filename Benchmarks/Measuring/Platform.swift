@@ -8,6 +8,9 @@ enum Platform {
 
         static var noSpawnActions: posix_spawn_file_actions_t? { nil }
 
+        /// Nothing to do where nobody counts a child's descriptors.
+        static func keepDescriptors() {}
+
         static func descriptorCount(of process: pid_t) -> Int? { nil }
 
         static func streamSocket() -> CInt { socket(AF_INET, SOCK_STREAM, 0) }
@@ -31,6 +34,14 @@ enum Platform {
         }
 
         static var noSpawnActions: posix_spawn_file_actions_t { posix_spawn_file_actions_t() }
+
+        /// Has no child inherit any but the standard ones: they would be counted as its own.
+        static func keepDescriptors() {
+            let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
+            for descriptor in names.compactMap({ CInt($0) }) where descriptor > 2 {
+                _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+            }
+        }
 
         static func descriptorCount(of process: pid_t) -> Int? {
             (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/fd"))?.count

@@ -54,6 +54,7 @@ struct ProcessUsage {
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_adddup2(&actions, output, 1)
+        Platform.keepDescriptors()
         var child = pid_t()
         let failure = posix_spawnp(&child, program, &actions, nil, &argv, &variables)
         guard failure == 0 else { throw Failure(description: "\(program): \(String(cString: strerror(failure)))") }

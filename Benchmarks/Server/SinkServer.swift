@@ -38,7 +38,11 @@ enum SinkServer {
         process.standardInput = input
         process.standardOutput = output
         try process.run()
-        defer { process.terminate() }
+        // Its descriptors would stay open here until it has been waited for.
+        defer {
+            process.terminate()
+            process.waitUntilExit()
+        }
         let result = try await send(try url(from: output.fileHandleForReading))
         try input.fileHandleForWriting.close()
         let report = try output.fileHandleForReading.readToEnd() ?? Data()
